@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * client.h - who asks: the group and the right of access of a client.
+ *
+ * Clients are prefixes (an address is its longest), IPv4 in its mapped form
+ * ::ffff:a.b.c.d.  The longest prefix that holds the client decides.  Only the
+ * prefix lengths in mr_conf.client_len are probed, longest first, each by one
+ * keyed hash into a bucket of this table.  With no client configured nothing
+ * is looked up and mr_conf.client_default decides.
+ *
+ * Written by userspace/kern, read by bpf/client.h and by the daemon through
+ * the same functions.
+ */
+#ifndef MAPS_CLIENT_H
+#define MAPS_CLIENT_H
+
+#include "maps/name.h"
+
+#define MR_CLIENT_WAYS   4
+#define MR_CLIENT_LENS   8		/* prefix lengths in use, IPv4 (96 more) and IPv6 together */
+#define MR_CLIENT_BUCKETS 1024
+
+enum mr_access {
+	MR_ACCESS_ALLOW,
+	MR_ACCESS_REFUSE,		/* passes, and the daemon refuses */
+};
+
+struct mr_outcome {
+	__u16 group;
+	__u8 access;			/* enum mr_access */
+	__u8 pad;
+};
+
+struct mr_client {
+	__u64 tag;			/* 0: empty */
+	struct mr_outcome outcome;
+	__u8 len;			/* prefix length in bits, 0..128 */
+	__u8 pad[3];
+};
+
+struct mr_client_bucket {
+	struct mr_client way[MR_CLIENT_WAYS];
+};
+
+/* A prefix as two host-order words, cut to its length. */
+struct mr_prefix {
+	__u64 hi;
+	__u64 lo;
+};
+
+MR_INLINE struct mr_prefix mr_prefix_cut(struct mr_prefix p, __u32 len)
+{
+	if (len < 64) {
+		p.lo = 0;
+		p.hi = len ? p.hi & (~0ULL << (64 - len)) : 0;
+	} else if (len < 128) {
+		p.lo = len > 64 ? p.lo & (~0ULL << (128 - len)) : 0;
+	}
+	return p;
+}
+
+/* Tag of a cut prefix; its low bits choose the bucket.  Never 0. */
+MR_INLINE __u64 mr_client_tag(struct mr_prefix p, __u32 len, const struct mr_secret *s)
+{
+	__u64 v = mr_nh(p.hi, (__u32)s->client[0], (__u32)(s->client[0] >> 32)) +
+		  mr_nh(p.lo, (__u32)s->client[1], (__u32)(s->client[1] >> 32)) +
+		  mr_nh(len, (__u32)s->client[2], (__u32)(s->client[2] >> 32));
+
+	return mr_finish(v) | 1ULL << 63;
+}
+
+#endif

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# deps.mk - every Debian package that building, testing and showing Millrace needs; read by the Makefile.
+DEPS := gcc libc6-dev pkg-config clang llvm libclang-rt-14-dev bpftool \
+        libbpf-dev libxdp-dev libuv1-dev libldns-dev libyaml-dev libjansson-dev libmicrohttpd-dev \
+        libssl-dev libcap-dev libsystemd-dev libcmocka-dev \
+        iproute2 ethtool procps util-linux bind9-dnsutils knot-dnsutils dnsperf curl \
+        python3 python3-pytest python3-dnspython
