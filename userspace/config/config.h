@@ -96,10 +96,11 @@ struct config_groups {
 	unsigned count;
 };
 
-struct config {
 #define KIND(kind, function, type, expected) typedef type config_type_##kind;
 #include "config/kinds.def"
 #undef KIND
+
+struct config {
 #define OPTION(member, path, kind, ...) config_type_##kind member;
 #define PLANNED(path, help)
 #include "config/options.def"
