@@ -208,6 +208,7 @@ static enum step_result forward(struct query *q, uint64_t now_ns)
 		count_one(r->count, q->refresh ? COUNT_refreshes : COUNT_queries_forwarded);
 		return STEP_WAIT;
 	}
+	q->source = QUERY_BY_SELF;
 	if (err == -ENOENT)
 		q->answer = dns_answer_empty(&q->key, DNS_REFUSED, DNS_EDE_NOT_AUTHORITATIVE, 0, now_ns);
 	else
@@ -227,7 +228,8 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 
 	if (!q->answer)
 		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
-	q->source = QUERY_BY_UPSTREAM;
+	if (q->source == QUERY_BY_NONE)
+		q->source = QUERY_BY_UPSTREAM;
 	/* A failed refresh must not take the place of an answer that still lives. */
 	if (q->flight && q->answer->ttl && (is_result(q->answer) || !q->refresh))
 		cache_put(r->cache, q->answer, now_ns);
@@ -342,13 +344,11 @@ void steps_run(struct query *q, uint64_t now_ns)
 
 		if (q->decided && !s->finishes)
 			continue;
-		/* From here on the query may be woken by another thread: it is not touched after a WAIT. */
-		if (!s->finishes)
-			q->waiting = true;
 		result = s->run(q, now_ns);
-		if (result == STEP_WAIT)
+		if (result == STEP_WAIT) {
+			q->waiting = true;
 			return;
-		q->waiting = false;
+		}
 		if (result == STEP_DONE)
 			q->decided = true;
 	}
