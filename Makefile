@@ -18,8 +18,8 @@ MAKEFLAGS += --no-builtin-rules
 
 VERSION := 0.1.0
 SAN     ?=
-B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 comma   := ,
+B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 CC      := gcc
 CLANG   := clang
 PREFIX  ?= /usr

@@ -99,7 +99,7 @@ int stub_query_parse(const uint8_t *msg, size_t len, bool tcp, struct stub_query
 		q->type = q->class = 0;
 		q->rcode = 1;
 	} else if (rest_parse(q, len)) {
-		q->edns = false;
+		q->edns = q->dnssec_ok = false;
 		q->rcode = 1;
 	} else if (q->flags & 0x7800) {
 		q->rcode = 4;

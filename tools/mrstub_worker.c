@@ -513,9 +513,11 @@ static bool is_wildcard(const union stub_address *a)
 	return IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
 }
 
-/* A bound socket, or a negative errno.  On a wildcard address the query's destination comes with it, and goes back as
- * the answer's source. */
-static int socket_open(const union stub_address *a, int type, bool any_port)
+/*
+ * A bound socket, or a negative errno.  On a wildcard address the query's destination comes with it, and goes back as
+ * the answer's source.
+ */
+static int socket_open(const union stub_address *a, int type, bool any_port, bool share)
 {
 	int fd = socket(a->sa.sa_family, type | SOCK_CLOEXEC, 0), one = 1, size = 4 << 20, err = 0;
 	union stub_address own = *a;
@@ -527,7 +529,7 @@ static int socket_open(const union stub_address *a, int type, bool any_port)
 	else if (any_port)
 		own.v6.sin6_port = 0;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)) ||
+	    (share && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) ||
 	    (a->sa.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one))) ||
 	    (is_wildcard(a) && type == SOCK_DGRAM &&
 	     setsockopt(fd, a->sa.sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6,
@@ -542,15 +544,27 @@ static int socket_open(const union stub_address *a, int type, bool any_port)
 	return err ? err : fd;
 }
 
+/* Sharing a port with another stub, one that was forgotten, would share its queries out in silence: refuse it. */
+static int port_is_free(const union stub_address *a)
+{
+	int udp = socket_open(a, SOCK_DGRAM, false, false), tcp = socket_open(a, SOCK_STREAM, false, false);
+
+	if (udp >= 0)
+		close(udp);
+	if (tcp >= 0)
+		close(tcp);
+	return udp < 0 ? udp : tcp < 0 ? tcp : 0;
+}
+
 static int port_open(struct stub_worker *w, uint32_t i)
 {
 	const union stub_address *a = &stub.listen[i];
 	struct port *p = &w->port[i];
 	int err;
 
-	p->udp = socket_open(a, SOCK_DGRAM, false);
-	p->spoof = socket_open(a, SOCK_DGRAM, true);
-	p->tcp = socket_open(a, SOCK_STREAM | SOCK_NONBLOCK, false);
+	p->udp = socket_open(a, SOCK_DGRAM, false, true);
+	p->spoof = socket_open(a, SOCK_DGRAM, true, false);
+	p->tcp = socket_open(a, SOCK_STREAM | SOCK_NONBLOCK, false, true);
 	if (p->udp < 0 || p->spoof < 0 || p->tcp < 0)
 		return p->udp < 0 ? p->udp : p->spoof < 0 ? p->spoof : p->tcp;
 	err = watch(w, p->udp, EVENT_UDP, i);
@@ -619,7 +633,8 @@ int stub_worker_new(uint32_t index, struct stub_worker **ret)
 	for (i = 0; !err && i < stub.listen_count; i++) {
 		const union stub_address *a = &stub.listen[i];
 
-		err = port_open(w, i);
+		err = index ? 0 : port_is_free(a);
+		err = err ? err : port_open(w, i);
 		if (err)
 			fprintf(stderr, "mrstub: cannot listen on %s port %u: %s\n",
 				inet_ntop(a->sa.sa_family, a->sa.sa_family == AF_INET ? (void *)&a->v4.sin_addr :
