@@ -194,8 +194,6 @@ int stub_heap_push(struct stub_heap *h, struct stub_timed *d);
 /** Take out the earliest of a heap that is not empty. */
 struct stub_timed *stub_heap_pop(struct stub_heap *h);
 
-/* ---- serving: mrstub_worker.c ---- */
-
 #define STUB_COUNTERS(X) \
 	X(udp) X(tcp) X(ignored) X(malformed) X(answers) X(truncated) X(dropped) X(lost) X(wrong) X(delayed) \
 	X(delay_full) X(send_failed) X(connections) X(tcp_refused)
@@ -212,6 +210,32 @@ union stub_address {
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 };
+
+/* ---- sockets: mrstub_socket.c ---- */
+
+/**
+ * Open a bound socket, a stream listening.
+ *
+ * On a wildcard address, a query's destination comes with it as a control
+ * message, which goes back with the answer to be its source.
+ *
+ * @type      SOCK_DGRAM or SOCK_STREAM, with flags
+ * @any_port  the system chooses the port
+ * @share     other sockets that say so may have the same port
+ *
+ * Returns the descriptor, the caller's, or a negative errno.
+ */
+int stub_socket_open(const union stub_address *a, int type, bool any_port, bool share);
+
+/**
+ * Tell whether nobody has the port: 0, or a negative errno.
+ *
+ * Sharing it with another stub, one that was forgotten, would share its queries
+ * out in silence.
+ */
+int stub_port_is_free(const union stub_address *a);
+
+/* ---- serving: mrstub_worker.c ---- */
 
 /* What the command line said; nothing of it changes once the workers run. */
 extern struct stub {

@@ -104,11 +104,6 @@ static uint32_t random_next(struct stub_worker *w)
 	return (w->random * 2685821657736338717ull) >> 32;
 }
 
-static socklen_t address_len(const union stub_address *a)
-{
-	return a->sa.sa_family == AF_INET ? sizeof(a->v4) : sizeof(a->v6);
-}
-
 static uint16_t address_port(const union stub_address *a)
 {
 	return ntohs(a->sa.sa_family == AF_INET ? a->v4.sin_port : a->v6.sin6_port);
@@ -131,7 +126,8 @@ static void log_query(const struct stub_query *q, const struct peer *peer)
 
 /* ---- sending -------------------------------------------------------------- */
 
-/* Send what is gathered; a datagram that is refused is counted and left out. */
+/* Send what is gathered; a datagram that is refused is counted and left out.  (Blocking: a full send buffer empties
+ * by itself, and a stub that lost answers of its own accord would be no use.) */
 static void udp_flush(struct stub_worker *w, int fd)
 {
 	uint32_t at = 0;
@@ -506,65 +502,15 @@ static int watch(struct stub_worker *w, int fd, enum event kind, uint32_t index)
 	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
-static bool is_wildcard(const union stub_address *a)
-{
-	if (a->sa.sa_family == AF_INET)
-		return a->v4.sin_addr.s_addr == INADDR_ANY;
-	return IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
-}
-
-/*
- * A bound socket, or a negative errno.  On a wildcard address the query's destination comes with it, and goes back as
- * the answer's source.
- */
-static int socket_open(const union stub_address *a, int type, bool any_port, bool share)
-{
-	int fd = socket(a->sa.sa_family, type | SOCK_CLOEXEC, 0), one = 1, size = 4 << 20, err = 0;
-	union stub_address own = *a;
-
-	if (fd < 0)
-		return -errno;
-	if (any_port && a->sa.sa_family == AF_INET)
-		own.v4.sin_port = 0;
-	else if (any_port)
-		own.v6.sin6_port = 0;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    (share && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) ||
-	    (a->sa.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one))) ||
-	    (is_wildcard(a) && type == SOCK_DGRAM &&
-	     setsockopt(fd, a->sa.sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6,
-			a->sa.sa_family == AF_INET ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one))) ||
-	    bind(fd, &own.sa, address_len(a)) || (type != SOCK_DGRAM && listen(fd, 1024)))
-		err = -errno;
-	/* The larger buffer needs a privilege; without it the system's largest is taken. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	if (err)
-		close(fd);
-	return err ? err : fd;
-}
-
-/* Sharing a port with another stub, one that was forgotten, would share its queries out in silence: refuse it. */
-static int port_is_free(const union stub_address *a)
-{
-	int udp = socket_open(a, SOCK_DGRAM, false, false), tcp = socket_open(a, SOCK_STREAM, false, false);
-
-	if (udp >= 0)
-		close(udp);
-	if (tcp >= 0)
-		close(tcp);
-	return udp < 0 ? udp : tcp < 0 ? tcp : 0;
-}
-
 static int port_open(struct stub_worker *w, uint32_t i)
 {
 	const union stub_address *a = &stub.listen[i];
 	struct port *p = &w->port[i];
 	int err;
 
-	p->udp = socket_open(a, SOCK_DGRAM, false, true);
-	p->spoof = socket_open(a, SOCK_DGRAM, true, false);
-	p->tcp = socket_open(a, SOCK_STREAM | SOCK_NONBLOCK, false, true);
+	p->udp = stub_socket_open(a, SOCK_DGRAM, false, true);
+	p->spoof = stub_socket_open(a, SOCK_DGRAM, true, false);
+	p->tcp = stub_socket_open(a, SOCK_STREAM | SOCK_NONBLOCK, false, true);
 	if (p->udp < 0 || p->spoof < 0 || p->tcp < 0)
 		return p->udp < 0 ? p->udp : p->spoof < 0 ? p->spoof : p->tcp;
 	err = watch(w, p->udp, EVENT_UDP, i);
@@ -633,7 +579,7 @@ int stub_worker_new(uint32_t index, struct stub_worker **ret)
 	for (i = 0; !err && i < stub.listen_count; i++) {
 		const union stub_address *a = &stub.listen[i];
 
-		err = index ? 0 : port_is_free(a);
+		err = index ? 0 : stub_port_is_free(a);
 		err = err ? err : port_open(w, i);
 		if (err)
 			fprintf(stderr, "mrstub: cannot listen on %s port %u: %s\n",
