@@ -68,6 +68,9 @@ TESTS     := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ      := $(FUZZ_SRC:%.c=$(B)/%)
 
+# Made in passing, but kept: a second make has nothing to do.
+.SECONDARY: $(GEN)
+
 .PHONY: all tests fuzz
 all: $(if $(wildcard userspace/main.c),$(B)/millraced) $(TOOLS) $(BPF_OBJ)
 tests: all $(TESTS)
