@@ -25,7 +25,7 @@ static bool is_local(const struct addr *a, const struct ifaddrs *all)
 /* Would a query to that server come back to us? */
 static bool is_ourselves(const struct addr *a, const struct config *config, const struct ifaddrs *all)
 {
-	const struct config_listen *l = &config->server_listen;
+	const struct config_addrs *l = &config->server_listen;
 	unsigned i;
 
 	for (i = 0; i < l->count; i++) {
@@ -41,7 +41,7 @@ static bool is_ourselves(const struct addr *a, const struct config *config, cons
 
 int servers_default(struct config *config, const char *resolv_conf, struct err_at *reterr)
 {
-	struct config_servers *s = &config->upstreams_servers;
+	struct config_addrs *s = &config->upstreams_servers;
 	struct ifaddrs *all = NULL;
 	unsigned ours = 0;
 	char line[512], word[128];
