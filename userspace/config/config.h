@@ -16,12 +16,13 @@
 #include "base/err.h"
 
 #define CONFIG_SIZE_MAX       (1U << 20)	/* bytes of a file */
-#define CONFIG_LISTEN_MAX     32
-#define CONFIG_SERVERS_MAX    16
+#define CONFIG_ADDRS_MAX      32
+#define CONFIG_LISTEN_MAX     CONFIG_ADDRS_MAX
+#define CONFIG_SERVERS_MAX    16		/* as UPSTREAM_SERVERS_MAX */
 #define CONFIG_INTERFACES_MAX 8
 #define CONFIG_PREFIXES_MAX   256
 #define CONFIG_LISTS_MAX      1024
-#define CONFIG_GROUPS_MAX     1
+#define CONFIG_GROUPS_MAX     64
 #define CONFIG_NAME_MAX       64
 #define CONFIG_PATH_MAX       1024
 #define CONFIG_SOCKET_MAX     107		/* sun_path without its end */
@@ -52,13 +53,8 @@ enum config_list_action { CONFIG_LIST_BLOCK, CONFIG_LIST_ALLOW };
 typedef char config_user[32];
 typedef char config_path[CONFIG_PATH_MAX];
 
-struct config_listen {
-	struct addr at[CONFIG_LISTEN_MAX];	/* the port is never 0 */
-	unsigned count;
-};
-
-struct config_servers {
-	struct addr at[CONFIG_SERVERS_MAX];	/* the port is never 0 */
+struct config_addrs {
+	struct addr at[CONFIG_ADDRS_MAX];	/* the port is never 0 */
 	unsigned count;
 };
 
@@ -88,6 +84,7 @@ struct config_lists {
 struct config_group {
 	char name[CONFIG_NAME_MAX];
 	bool *uses;				/* one for each of filter_lists */
+	unsigned lists;				/* how many those are */
 };
 
 /* Never empty: the first is the group default. */
@@ -96,7 +93,7 @@ struct config_groups {
 	unsigned count;
 };
 
-#define KIND(kind, function, type, expected) typedef type config_type_##kind;
+#define KIND(kind, read, same, type, expected) typedef type config_type_##kind;
 #include "config/kinds.def"
 #undef KIND
 
@@ -142,8 +139,8 @@ struct config_option {
 	const char *help;
 };
 
-/* All options in the order of the reference; built ones only. */
-const struct config_option *config_options(unsigned *ret_count);
+/* The @i-th option (0 ..) in the order of the reference, built ones only; NULL past the last. */
+const struct config_option *config_option(unsigned i);
 
 /**
  * Compare two configurations.

@@ -25,6 +25,12 @@ struct control;
 /* ---- life cycle, by main, on the control thread ---- */
 
 /**
+ * Read and check the file @path; as config_load(), and a file that cannot be
+ * read is its one error.
+ */
+int control_read_config(const char *path, struct config **ret, struct config_errors *reterrs);
+
+/**
  * Start everything that @config (taken, also on failure) asks for: the filter
  * that is on disk, the packet path, the workers, then the lists.
  *

@@ -61,7 +61,7 @@ static bool same_key(const struct dns_key *a, const struct dns_key *b)
 
 static struct flight **find(struct flights *t, const struct dns_key *key, struct shard **ret_shard)
 {
-	uint64_t h = hash_bytes(&t->hash, key->name, key->name_len) + key->qtype * 31ULL + key->bits;
+	uint64_t h = hash_mix(hash_octets(&t->hash, key->name, key->name_len), (uint64_t)key->qtype << 8 | key->bits);
 	struct shard *s = &t->shard[h % SHARDS];
 	struct flight **at = &s->bucket[h / SHARDS % BUCKETS];
 

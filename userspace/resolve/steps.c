@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/bug.h"
+#include "dns/name.h"
 #include "resolve/flight.h"
 #include "resolve/ops.h"
 #include "resolve/resolver.h"
