@@ -303,10 +303,12 @@ static void headers_without_end_are_cut_off(void **state)
 static void what_is_not_http_does_no_harm(void **state)
 {
 	static const char q[] = "\0\1\2\3 \r\n\r\n\xff\xff\xff";
-	char buf[4096];
+	int fd = raw_connect();
 
-	raw(q, sizeof(q), "\r\n\r\n", buf, sizeof(buf));
-	assert_null(strstr(buf, " 200 "));
+	assert_int_equal(send(fd, q, sizeof(q), 0), sizeof(q));
+	shutdown(fd, SHUT_WR);
+	assert_int_equal(ask("GET", V, NULL), 200);
+	close(fd);
 	assert_int_equal(ask("GET", V, NULL), 200);
 }
 
