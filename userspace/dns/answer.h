@@ -67,10 +67,16 @@ struct dns_ttl_limits {
  * not on the CNAME chain from the question are left out (RFC 2181 section 5.4.1).
  * Every TTL is bent to the limits; a negative answer lives min(SOA TTL, SOA
  * MINIMUM, negative_max) and without SOA gets ttl 0 (RFC 2308 section 5).
+ * A response with another rcode makes an answer without records, which lives
+ * limits.failure when it is SERVFAIL and 0 otherwise.  aa, ad and ede are left
+ * unset: whether an upstream's AD is to be believed, the caller knows, and he
+ * may set it before he shares the answer.
  *
  * Returns 0 with one reference for the caller in @ret; -EBADMSG when the
- * response is malformed or answers another question; -EMSGSIZE when it is
- * over 65,535 octets rebuilt; -ENOMEM.
+ * response is malformed, truncated (TC), a loop of CNAMEs or longer chain than
+ * 16, or answers another question (one without a question is taken for
+ * FORMERR, SERVFAIL, NOTIMP and REFUSED); -EMSGSIZE when it is over 65,535
+ * octets rebuilt, an OPT included; -ENOMEM.
  */
 int dns_answer_from_response(const uint8_t *msg, size_t size, const struct dns_key *key,
 			     const struct dns_ttl_limits *limits, uint64_t now_ns, struct dns_answer **ret);

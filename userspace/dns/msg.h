@@ -93,7 +93,7 @@ struct dns_rr {
 	uint16_t owner_len;
 	uint16_t type;
 	uint16_t class;
-	uint32_t ttl;			/* above 2^31 - 1: 0 (RFC 2181 section 8) */
+	uint32_t ttl;			/* above 2^31 - 1: 0 (RFC 2181 section 8); of an OPT as it stands */
 	size_t rdata;			/* offset in the message */
 	uint16_t rdata_len;
 };

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/hash.h"
+#include "base/sum.h"
 #include "policy/filter_file.h"
 
 _Static_assert(sizeof(struct filter_header) <= FILTER_PAGE, "the header has outgrown its page");
@@ -42,8 +42,8 @@ uint64_t filter_sum(const uint8_t *image, size_t size)
 
 	memcpy(&h, image, sizeof(h));
 	h.sum = 0;
-	sum = hash_bytes(size, &h, sizeof(h));
-	return hash_bytes(sum, image + sizeof(h), size - sizeof(h));
+	sum = sum_bytes(size, &h, sizeof(h));
+	return sum_bytes(sum, image + sizeof(h), size - sizeof(h));
 }
 
 static struct filter_layout layout_of(const struct filter_header *h)

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/hash.h"
+#include "base/sum.h"
 #include "policy/filter_file.h"
 
 #define INDEX_SIZE (MR_SETS_MAX * 4)
@@ -70,7 +70,7 @@ int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t 
 
 	if (count > 1)
 		qsort(m, count, sizeof(*m), compare);
-	i = (uint32_t)hash_bytes(count, m, count * sizeof(*m)) & (INDEX_SIZE - 1);
+	i = (uint32_t)sum_bytes(count, m, count * sizeof(*m)) & (INDEX_SIZE - 1);
 	for (; s->index[i]; i = (i + 1) & (INDEX_SIZE - 1))
 		if (is_set(s, s->index[i], m, count))
 			return (int)s->index[i];

@@ -2,8 +2,8 @@
 /* secret.c - makes the secret, and its form on disk. */
 #include <errno.h>
 #include <string.h>
-#include "base/hash.h"
 #include "base/random.h"
+#include "base/sum.h"
 #include "policy/secret.h"
 
 /* "mrsecre" and the version of struct mr_secret */
@@ -13,7 +13,7 @@ static const uint8_t magic[8] = { 'm', 'r', 's', 'e', 'c', 'r', 'e', 1 };
 static uint64_t fingerprint(const struct mr_secret *s)
 {
 	const uint8_t *rest = (const uint8_t *)s + sizeof(s->fingerprint);
-	uint64_t sum = hash_bytes(0, rest, sizeof(*s) - sizeof(s->fingerprint));
+	uint64_t sum = sum_bytes(0, rest, sizeof(*s) - sizeof(s->fingerprint));
 
 	return sum ? sum : 1;
 }
