@@ -96,8 +96,8 @@ int ctl_config_reference(struct ctl *c)
 {
 	const struct config_option *o;
 	json_t *rows;
-	unsigned i;
 	char *text;
+	unsigned i;
 
 	if (!c->json) {
 		text = config_reference();
