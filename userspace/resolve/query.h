@@ -64,11 +64,15 @@ struct query {
 	size_t reply_len;		/* 0: do not answer */
 	/* the machine's own */
 	unsigned step;
+	bool decided;			/* only the steps that finish are left */
+	bool silent;			/* must not be answered */
 	bool waiting;
-	struct flight *flight;
-	struct query *next_waiter;
+	struct flight *flight;		/* the one it leads */
+	struct query *next_waiter;	/* in the flight it waits for */
+	void *upstream_slot;		/* the other side's of resolve_upstream */
+	void *wake_slot[3];		/* the other side's of resolve_events.wake */
 	struct arena arena;
-	char first[3072];		/* the arena's first block */
+	char first[3072];		/* the arena's first block; never cleared */
 };
 
 /**

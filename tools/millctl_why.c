@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * millctl_why.c - what would happen to one question, side by side.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "tools/millctl.h"
+
+static void show_message(const json_t *reply)
+{
+	const char *at = ctl_text(reply, "text"), *end;
+
+	for (; *at; at = *end ? end + 1 : end) {
+		end = strchrnul(at, '\n');
+		if (end > at)
+			printf("      %.*s\n", (int)(end - at), at);
+	}
+}
+
+static const char *verdict(const json_t *side, char *buf, size_t size)
+{
+	const char *list = ctl_text(side, "list"), *entry = ctl_text(side, "entry");
+	size_t n = (size_t)snprintf(buf, size, "%s", ctl_text(side, "verdict"));
+
+	if (*list)
+		n += (size_t)snprintf(buf + n, n < size ? size - n : 0, " by list \"%s\"", list);
+	if (*entry && n < size)
+		snprintf(buf + n, size - n, ", entry %s with %llu labels", entry, (unsigned long long)ctl_number(side, "depth"));
+	return buf;
+}
+
+/* The kernel's answer from its table; the clock is the one it compares with. */
+static void add_answer(struct table *t, const json_t *k)
+{
+	uint64_t now = clock_coarse_ns(), expires = ctl_number(k, "answer.expires_ns");
+	char line[160];
+
+	if (!ctl_number(k, "answer.unit"))
+		return;
+	snprintf(line, sizeof(line), "unit %llu, generation %llu, %s%s", (unsigned long long)ctl_number(k, "answer.unit"),
+		 (unsigned long long)ctl_number(k, "answer.generation"), expires > now ? "expires in " : "expired",
+		 expires > now ? show_duration((expires - now) / CLOCK_S) : "");
+	table_row(t, "answer", line);
+}
+
+static void show_kernel(const json_t *k)
+{
+	struct table *t = table_new("ll");
+	char line[400];
+
+	if (*ctl_text(k, "error")) {
+		printf("kernel   cannot be asked: %s\n", ctl_text(k, "error"));
+		table_print(t, 0);
+		return;
+	}
+	printf("kernel   %s: %s\n", ctl_bool(k, "answered") ? "answers" : "passes it to the daemon", ctl_text(k, "stat.help"));
+	table_row(t, "counter", ctl_text(k, "stat.name"));
+	table_row(t, "verdict", verdict(k, line, sizeof(line)));
+	snprintf(line, sizeof(line), "%s (%llu), access: %s", ctl_text(k, "group_name"),
+		 (unsigned long long)ctl_number(k, "group"), ctl_text(k, "access"));
+	table_row(t, "group", line);
+	snprintf(line, sizeof(line), "unit %llu, generation %llu", (unsigned long long)ctl_number(k, "unit"),
+		 (unsigned long long)ctl_number(k, "filter_generation"));
+	table_row(t, "filter", line);
+	add_answer(t, k);
+	table_row(t, "time", show_ns(ctl_number(k, "ns")));
+	table_print(t, 2);
+	show_message(ctl_get(k, "reply"));
+}
+
+static void show_daemon(const json_t *d)
+{
+	struct table *t = table_new("ll");
+	char line[400];
+
+	if (*ctl_text(d, "error"))
+		printf("\ndaemon   gave no answer: %s\n", ctl_text(d, "error"));
+	else
+		printf("\ndaemon   answers from: %s\n", ctl_text(d, "source"));
+	table_row(t, "verdict", verdict(d, line, sizeof(line)));
+	table_row(t, "group", ctl_text(d, "group_name"));
+	table_print(t, 2);
+	show_message(ctl_get(d, "reply"));
+}
+
+/* Octets of a message's "hex"; NULL when there is none.  The caller frees. */
+static uint8_t *octets(const json_t *side, size_t *ret_size)
+{
+	const char *hex = ctl_text(ctl_get(side, "reply"), "hex");
+	size_t n = strlen(hex) / 2, i;
+	uint8_t *p = n ? malloc(n) : NULL;
+	unsigned v;
+
+	for (i = 0; p && i < n; i++) {
+		if (sscanf(hex + 2 * i, "%2x", &v) != 1) {
+			free(p);
+			return NULL;
+		}
+		p[i] = (uint8_t)v;
+	}
+	*ret_size = n;
+	return p;
+}
+
+static void print_difference(const char *line)
+{
+	printf("  - %s\n", line);
+}
+
+/* Verdicts are comparable only where the kernel came to one. */
+static bool verdicts_differ(const json_t *k, const json_t *d)
+{
+	return strcmp(ctl_text(k, "verdict"), ctl_text(d, "verdict")) || strcmp(ctl_text(k, "list"), ctl_text(d, "list"));
+}
+
+static int show_agreement(const json_t *k, const json_t *d)
+{
+	size_t k_size = 0, d_size = 0;
+	uint8_t *left = octets(k, &k_size), *right = octets(d, &d_size);
+	int n = 0;
+
+	putchar('\n');
+	if (!left || !right) {
+		printf("Nothing to compare: only answers of both can agree or differ.\n");
+	} else {
+		n = compare_replies(left, k_size, right, d_size, print_difference);
+		if (n >= 0 && !strcmp(ctl_text(k, "source"), "blocked") && verdicts_differ(k, d)) {
+			print_difference("the verdicts are not the same");
+			n++;
+		}
+		if (n < 0)
+			printf("The answers cannot be compared: %s\n", n == -EBADMSG ? "one is malformed" : strerror(-n));
+		else
+			printf(n ? "Kernel and daemon differ, as listed above.\n" :
+			       "Kernel and daemon agree (ID and TTLs apart).\n");
+	}
+	free(left);
+	free(right);
+	return CTL_OK;
+}
+
+static int show_why(struct ctl *c, const json_t *o)
+{
+	const json_t *k = ctl_get(o, "kernel"), *d = ctl_get(o, "daemon");
+
+	printf("%s %s, asked by %s%s\n\n", ctl_text(o, "question.name"), ctl_text(o, "question.type"),
+	       ctl_text(o, "question.client"), ctl_bool(o, "question.dnssec_ok") ? " with DNSSEC OK" :
+	       ctl_bool(o, "question.edns") ? "" : " without EDNS");
+	show_kernel(k);
+	show_daemon(d);
+	return show_agreement(k, d);
+}
+
+int ctl_why(struct ctl *c)
+{
+	char path[3 * 2048];
+
+	if (!ctl_path(path, sizeof(path), "/why", "name", c->arg, "client", c->option[0], "type", c->option[1], "edns",
+		      c->option[2], NULL)) {
+		fprintf(stderr, "millctl: the arguments are too long\n");
+		return CTL_USAGE;
+	}
+	return ctl_show(c, "GET", path, show_why);
+}
