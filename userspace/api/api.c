@@ -230,6 +230,8 @@ void api_stop(struct api *a)
 	/* The name may belong to our successor by now. */
 	if (lstat(a->path, &st) == 0 && st.st_dev == a->dev && st.st_ino == a->ino)
 		unlink(a->path);
+	/* Its threads may be waiting for ours. */
+	control_refuse_calls(a->control);
 	MHD_stop_daemon(a->http);
 	free(a);
 }

@@ -22,7 +22,7 @@ struct api;
  */
 int api_start(struct control *c, const char *path, uid_t uid, gid_t gid, struct api **ret, struct err_at *reterr);
 
-/* Ends all connections, removes the socket.  Takes NULL.  Before control_stop(). */
+/* Ends all connections, removes the socket.  Takes NULL.  On the control thread, before control_stop(). */
 void api_stop(struct api *a);
 
 #endif

@@ -44,7 +44,7 @@ int call_init(struct control *c)
 	return uv_async_init(c->loop, &c->called, on_called);
 }
 
-void call_close(struct control *c)
+void control_refuse_calls(struct control *c)
 {
 	struct call *call, *next;
 
@@ -53,6 +53,11 @@ void call_close(struct control *c)
 		call->result = -ESHUTDOWN;
 		sem_post(&call->done);
 	}
+}
+
+void call_close(struct control *c)
+{
+	control_refuse_calls(c);
 	uv_close((uv_handle_t *)&c->called, NULL);
 }
 

@@ -44,6 +44,13 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 /* Read the configuration again and apply it; on failure the old one stays in force and @reterr says why. */
 int control_reload(struct control *c, struct err_at *reterr);
 
+/**
+ * From now on the functions for any thread fail with -ESHUTDOWN, also for
+ * those that wait in one.  On the control thread; api_stop() calls it, since it
+ * waits for such callers and nobody would serve them meanwhile.
+ */
+void control_refuse_calls(struct control *c);
+
 /* Stop workers, detach the packet path, free.  Takes NULL. */
 void control_stop(struct control *c);
 

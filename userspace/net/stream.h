@@ -18,7 +18,7 @@
 #include "base/addr.h"
 
 #define STREAM_MESSAGE_MAX 65535
-#define STREAM_OUT_MAX     (256 * 1024)
+#define STREAM_OUT_MAX     (512 * 1024)
 
 struct stream {
 	/* set by the owner before stream_init() */

@@ -332,6 +332,8 @@ static void on_acceptable(uv_poll_t *p, int status, int events)
 	unsigned i;
 	int fd;
 
+	if (status)			/* libuv stops at POLLERR; accept() clears the error */
+		uv_poll_start(p, UV_READABLE, on_acceptable);
 	for (i = 0; i < ACCEPTS; i++) {
 		len = sizeof(ss);
 		fd = accept4(l->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
