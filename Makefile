@@ -154,6 +154,9 @@ compile_commands.json:
 install: all
 	@sh tools/install.sh $(B) '$(DESTDIR)' '$(PREFIX)'
 
+uninstall:
+	@sh tools/install.sh -u $(B) '$(DESTDIR)' '$(PREFIX)'
+
 opts:
 	@printf '%s\n' 'CC=$(CC)' 'CFLAGS=$(ALL_CFLAGS)' 'BPF=$(CLANG) $(BPF_CFLAGS)' 'LIBS=$(LIBS)'
 
