@@ -126,8 +126,12 @@ static int set_sizes(struct bpf_map *maps[KERN_MAP_COUNT], const struct kern_siz
 		{ MAP_mr_events,   z->cpus },
 	};
 	unsigned i;
-	int err = bpf_map__set_max_entries(bpf_map__inner_map(maps[MAP_mr_events]), z->ring_bytes);
+	int err = 0;
 
+	/*
+	 * The pattern of mr_events keeps its size: libbpf 1.1 gives inner maps no
+	 * object to look at and falls over; and the kernel compares no sizes of rings.
+	 */
 	for (i = 0; !err && i < sizeof(rows) / sizeof(rows[0]); i++)
 		err = bpf_map__set_max_entries(maps[rows[i].map], rows[i].entries);
 	return err;
