@@ -33,10 +33,16 @@ static inline uint64_t clock_fine_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* How far the boot clock is ahead of the monotonic one: it grows by the time spent suspended. */
+/*
+ * How far the boot clock is ahead of the monotonic one: it grows by the time
+ * spent suspended.  The monotonic clock is read first, so that the difference is
+ * never below zero.
+ */
 static inline uint64_t clock_suspended_ns(void)
 {
-	return clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+
+	return clock_ns(CLOCK_BOOTTIME) - monotonic;
 }
 
 #endif
