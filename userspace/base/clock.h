@@ -33,14 +33,10 @@ static inline uint64_t clock_fine_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/*
- * How far the boot clock is ahead of the monotonic one: it grows by the time
- * spent suspended.  The monotonic clock is read first, so that the difference is
- * never below zero.
- */
+/* How far the boot clock is ahead of the monotonic one: it grows by the time spent suspended. */
 static inline uint64_t clock_suspended_ns(void)
 {
-	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);	/* the one behind first: never a difference below 0 */
 
 	return clock_ns(CLOCK_BOOTTIME) - monotonic;
 }

@@ -13,6 +13,8 @@
 
 #define SAME ((const char *)1)		/* as the response has it */
 #define NOW  (1000 * CLOCK_S)
+#define WRONG -EBADMSG, NULL, NULL, 0, false, false	/* the end of a row: malformed, and nothing comes of it */
+#define BAD  -EBADMSG, NULL, NULL, 0
 
 static const struct dns_ttl_limits plain = { .min = 0, .max = 86400, .negative_max = 3600, .failure = 5 };
 static const struct dns_ttl_limits floored = { .min = 120, .max = 600, .negative_max = 60, .failure = 5 };
@@ -76,11 +78,14 @@ static const struct response_case {
 	{ "a SOA beside an answer is left out", "a.test", DNS_A, 0, 0, "a.test. 300 IN A 192.0.2.1\n", SOA300, &plain,
 	  0, SAME, "", 300, false, false },
 	{ "a CNAME chain is kept whole", "w.a.test", DNS_A, 0, 0,
-	  "w.a.test. 300 IN CNAME x.b.test.\nx.b.test. 60 IN CNAME y.c.test.\ny.c.test. 90 IN A 192.0.2.1\n", "", &plain,
+	  "w.a.test. 300 IN CNAME x.b.test.\nx.b.test. 60 IN CNAME y.c.test.\ny.c.test. 90 IN A 192.0.2.1\n", "",
+	  &plain,
 	  0, SAME, SAME, 60, false, true },
 	{ "a chain out of order is put in order", "w.a.test", DNS_A, 0, 0,
-	  "y.c.test. 90 IN A 192.0.2.1\nx.b.test. 60 IN CNAME y.c.test.\nw.a.test. 300 IN CNAME x.b.test.\n", "", &plain, 0,
-	  "w.a.test. 300 IN CNAME x.b.test.\nx.b.test. 60 IN CNAME y.c.test.\ny.c.test. 90 IN A 192.0.2.1\n", "", 60, false,
+	  "y.c.test. 90 IN A 192.0.2.1\nx.b.test. 60 IN CNAME y.c.test.\nw.a.test. 300 IN CNAME x.b.test.\n", "",
+	  &plain, 0,
+	  "w.a.test. 300 IN CNAME x.b.test.\nx.b.test. 60 IN CNAME y.c.test.\ny.c.test. 90 IN A 192.0.2.1\n", "", 60,
+	  false,
 	  true },
 	{ "records off the chain are left out", "w.a.test", DNS_A, 0, 0,
 	  "w.a.test. 300 IN CNAME x.b.test.\nevil.test. 1 IN A 192.0.2.66\nx.b.test. 60 IN A 192.0.2.1\n"
@@ -97,31 +102,36 @@ static const struct response_case {
 	  /* x.B.TEST points to X.b.test in the CNAME */
 	  "W.a.test. 300 IN CNAME X.b.test.\nX.b.test. 60 IN A 192.0.2.1\n", "", 60, false, true },
 	{ "a DNAME comes with the CNAME that it makes", "w.a.test", DNS_A, 0, 0,
-	  "a.test. 300 IN DNAME b.test.\nw.a.test. 300 IN CNAME w.b.test.\nw.b.test. 60 IN A 192.0.2.1\n", "", &plain, 0,
+	  "a.test. 300 IN DNAME b.test.\nw.a.test. 300 IN CNAME w.b.test.\nw.b.test. 60 IN A 192.0.2.1\n", "", &plain,
+	  0,
 	  SAME, SAME, 60, false, true },
-	{ "a DNAME without its CNAME is malformed", "w.a.test", DNS_A, 0, 0, "a.test. 300 IN DNAME b.test.\n", "", &plain,
-	  -EBADMSG, NULL, NULL, 0, false, false },
+	{ "a DNAME without its CNAME is malformed", "w.a.test", DNS_A, 0, 0, "a.test. 300 IN DNAME b.test.\n", "",
+	  &plain,
+	  WRONG },
 	{ "a DNAME that did not make the CNAME is left out", "w.a.test", DNS_A, 0, 0,
-	  "a.test. 300 IN DNAME c.test.\nw.a.test. 300 IN CNAME w.b.test.\nw.b.test. 60 IN A 192.0.2.1\n", "", &plain, 0,
+	  "a.test. 300 IN DNAME c.test.\nw.a.test. 300 IN CNAME w.b.test.\nw.b.test. 60 IN A 192.0.2.1\n", "", &plain,
+	  0,
 	  "w.a.test. 300 IN CNAME w.b.test.\nw.b.test. 60 IN A 192.0.2.1\n", "", 60, false, true },
 	{ "the second of two CNAMEs is left out", "w.a.test", DNS_A, 0, 0,
 	  "w.a.test. 300 IN CNAME x.test.\nw.a.test. 300 IN CNAME y.test.\nx.test. 60 IN A 192.0.2.1\n", "", &plain, 0,
 	  "w.a.test. 300 IN CNAME x.test.\nx.test. 60 IN A 192.0.2.1\n", "", 60, false, true },
 	{ "a loop of CNAMEs is malformed", "w.a.test", DNS_A, 0, 0,
-	  "w.a.test. 300 IN CNAME x.test.\nx.test. 300 IN CNAME w.a.test.\n", "", &plain, -EBADMSG, NULL, NULL, 0, 0, 0 },
+	  "w.a.test. 300 IN CNAME x.test.\nx.test. 300 IN CNAME w.a.test.\n", "", &plain, WRONG },
 	{ "a CNAME to itself is malformed", "w.a.test", DNS_A, 0, 0, "w.a.test. 300 IN CNAME w.a.test.\n", "", &plain,
-	  -EBADMSG, NULL, NULL, 0, 0, 0 },
+	  WRONG },
 	{ "another class is left out", "a.test", DNS_TXT, 0, 0, "a.test. 300 CH TXT \"x\"\n", SOA300, &plain,
 	  0, "", "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, false },
 
 	/* how long it lives */
-	{ "the smallest TTL is the life", "a.test", DNS_A, 0, 0, "a.test. 300 IN A 192.0.2.1\na.test. 7 IN A 192.0.2.2\n", "",
+	{ "the smallest TTL is the life", "a.test", DNS_A, 0, 0,
+	  "a.test. 300 IN A 192.0.2.1\na.test. 7 IN A 192.0.2.2\n", "",
 	  &plain, 0, SAME, SAME, 7, false, false },
 	{ "TTLs are raised to the floor", "a.test", DNS_A, 0, 0, "a.test. 1 IN A 192.0.2.1\n", "", &floored,
 	  0, "a.test. 120 IN A 192.0.2.1\n", "", 120, false, false },
 	{ "TTLs are cut to the ceiling", "a.test", DNS_A, 0, 0, "a.test. 601 IN A 192.0.2.1\n", "", &floored,
 	  0, "a.test. 600 IN A 192.0.2.1\n", "", 600, false, false },
-	{ "TTL 0 is not kept", "a.test", DNS_A, 0, 0, "a.test. 0 IN A 192.0.2.1\n", "", &plain, 0, SAME, SAME, 0, false, false },
+	{ "TTL 0 is not kept", "a.test", DNS_A, 0, 0, "a.test. 0 IN A 192.0.2.1\n", "", &plain, 0, SAME, SAME, 0,
+	  false, false },
 
 	/* negative answers */
 	{ "NXDOMAIN lives as long as the SOA's MINIMUM", "x.a.test", DNS_A, 0, DNS_NXDOMAIN, "", SOA300, &plain,
@@ -136,7 +146,8 @@ static const struct response_case {
 	{ "NODATA is negative", "a.test", DNS_AAAA, 0, 0, "", SOA300, &plain,
 	  0, "", "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, false },
 	{ "NODATA without SOA is not kept", "a.test", DNS_AAAA, 0, 0, "", "", &plain, 0, "", "", 0, true, false },
-	{ "a referral is an empty answer that is not kept", "a.test", DNS_A, 0, 0, "", "a.test. 300 IN NS ns.b.test.\n", &plain,
+	{ "a referral is an empty answer that is not kept", "a.test", DNS_A, 0, 0, "",
+	  "a.test. 300 IN NS ns.b.test.\n", &plain,
 	  0, "", "", 0, true, false },
 	{ "the SOA of a foreign zone does not count", "a.test", DNS_A, 0, 0, "",
 	  "b.test. 300 IN SOA ns.b.test. root.b.test. 7 3600 600 86400 60\n", &plain, 0, "", "", 0, true, false },
@@ -150,29 +161,35 @@ static const struct response_case {
 	  "w.b.test. 200 IN CNAME x.a.test.\n", SOA300, &plain, 0, SAME,
 	  "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, true },
 	{ "NXDOMAIN with the records asked for is malformed", "a.test", DNS_A, 0, DNS_NXDOMAIN,
-	  "a.test. 300 IN A 192.0.2.1\n", SOA300, &plain, -EBADMSG, NULL, NULL, 0, 0, 0 },
+	  "a.test. 300 IN A 192.0.2.1\n", SOA300, &plain, WRONG },
 
 	/* failures */
-	{ "SERVFAIL lives as failures do", "a.test", DNS_A, 0, DNS_SERVFAIL, "", "", &plain, 0, "", "", 5, false, false },
+	{ "SERVFAIL lives as failures do", "a.test", DNS_A, 0, DNS_SERVFAIL, "", "", &plain, 0, "", "", 5, false,
+	  false },
 	{ "REFUSED is not kept", "a.test", DNS_A, 0, DNS_REFUSED, "", "", &plain, 0, "", "", 0, false, false },
-	{ "records of a failure are left out", "a.test", DNS_A, 0, DNS_SERVFAIL, "a.test. 300 IN A 192.0.2.1\n", SOA300, &plain,
+	{ "records of a failure are left out", "a.test", DNS_A, 0, DNS_SERVFAIL, "a.test. 300 IN A 192.0.2.1\n",
+	  SOA300, &plain,
 	  0, "", "", 5, false, false },
 
 	/* DNSSEC */
 	{ "signatures go to those who set DO", "a.test", DNS_A, DNS_KEY_DO, 0,
 	  "a.test. 300 IN A 192.0.2.1\na.test. 300 IN RRSIG " SIG("A"), "", &plain, 0, SAME, SAME, 300, false, false },
 	{ "signatures do not go to others", "a.test", DNS_A, 0, 0,
-	  "a.test. 300 IN A 192.0.2.1\na.test. 300 IN RRSIG " SIG("A"), "", &plain, 0, "a.test. 300 IN A 192.0.2.1\n", "", 300,
+	  "a.test. 300 IN A 192.0.2.1\na.test. 300 IN RRSIG " SIG("A"), "", &plain, 0, "a.test. 300 IN A 192.0.2.1\n",
+	  "", 300,
 	  false, false },
 	{ "signatures over other types are left out", "a.test", DNS_A, DNS_KEY_DO, 0,
-	  "a.test. 300 IN A 192.0.2.1\na.test. 300 IN RRSIG " SIG("MX"), "", &plain, 0, "a.test. 300 IN A 192.0.2.1\n", "", 300,
+	  "a.test. 300 IN A 192.0.2.1\na.test. 300 IN RRSIG " SIG("MX"), "", &plain, 0,
+	  "a.test. 300 IN A 192.0.2.1\n", "", 300,
 	  false, false },
 	{ "a signed chain keeps a signature per link", "w.a.test", DNS_A, DNS_KEY_DO, 0,
 	  "w.a.test. 300 IN CNAME a.test.\nw.a.test. 300 IN RRSIG " SIG("CNAME")
 	  "a.test. 300 IN A 192.0.2.1\na.test. 300 IN RRSIG " SIG("A"), "", &plain, 0, SAME, SAME, 300, false, true },
-	{ "signatures that are asked for go to all", "a.test", DNS_RRSIG, 0, 0, "a.test. 300 IN RRSIG " SIG("A"), "", &plain,
+	{ "signatures that are asked for go to all", "a.test", DNS_RRSIG, 0, 0, "a.test. 300 IN RRSIG " SIG("A"), "",
+	  &plain,
 	  0, SAME, SAME, 300, false, false },
-	{ "keys that are asked for go to all", "a.test", DNS_DNSKEY, 0, 0, "a.test. 300 IN DNSKEY 256 3 8 AwEAAag=\n", "",
+	{ "keys that are asked for go to all", "a.test", DNS_DNSKEY, 0, 0, "a.test. 300 IN DNSKEY 256 3 8 AwEAAag=\n",
+	  "",
 	  &plain, 0, SAME, SAME, 300, false, false },
 	{ "proofs of absence go to those who set DO", "x.a.test", DNS_A, DNS_KEY_DO, DNS_NXDOMAIN, "",
 	  "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\na.test. 60 IN RRSIG " SIG("SOA")
@@ -194,16 +211,25 @@ static const struct response_case {
 	  0, SAME, SAME, 9, false, false },
 	{ "PTR", "1.2.0.192.in-addr.arpa", DNS_PTR, 0, 0, "1.2.0.192.in-addr.arpa. 9 IN PTR a.test.\n", "", &plain,
 	  0, SAME, SAME, 9, false, false },
-	{ "AAAA", "a.test", DNS_AAAA, 0, 0, "a.test. 9 IN AAAA 2001:db8::1\n", "", &plain, 0, SAME, SAME, 9, false, false },
-	{ "TXT", "a.test", DNS_TXT, 0, 0, "a.test. 9 IN TXT \"a b\" \"\" \"c\"\n", "", &plain, 0, SAME, SAME, 9, false, false },
-	{ "HINFO", "a.test", DNS_HINFO, 0, 0, "a.test. 9 IN HINFO \"pc\" \"linux\"\n", "", &plain, 0, SAME, SAME, 9, false, 0 },
-	{ "SRV", "a.test", DNS_SRV, 0, 0, "a.test. 9 IN SRV 1 2 3 s.a.test.\n", "", &plain, 0, SAME, SAME, 9, false, false },
-	{ "NAPTR", "a.test", 35, 0, 0, "a.test. 9 IN NAPTR 1 2 \"u\" \"E2U+sip\" \"!^.*$!sip:x@a.test!\" r.a.test.\n", "",
+	{ "AAAA", "a.test", DNS_AAAA, 0, 0, "a.test. 9 IN AAAA 2001:db8::1\n", "", &plain, 0, SAME, SAME, 9, false,
+	  false },
+	{ "TXT", "a.test", DNS_TXT, 0, 0, "a.test. 9 IN TXT \"a b\" \"\" \"c\"\n", "", &plain, 0, SAME, SAME, 9,
+	  false, false },
+	{ "HINFO", "a.test", DNS_HINFO, 0, 0, "a.test. 9 IN HINFO \"pc\" \"linux\"\n", "", &plain, 0, SAME, SAME, 9,
+	  false, 0 },
+	{ "SRV", "a.test", DNS_SRV, 0, 0, "a.test. 9 IN SRV 1 2 3 s.a.test.\n", "", &plain, 0, SAME, SAME, 9, false,
+	  false },
+	{ "NAPTR", "a.test", 35, 0, 0, "a.test. 9 IN NAPTR 1 2 \"u\" \"E2U+sip\" \"!^.*$!sip:x@a.test!\" r.a.test.\n",
+	  "",
 	  &plain, 0, SAME, SAME, 9, false, false },
-	{ "HTTPS", "a.test", DNS_HTTPS, 0, 0, "a.test. 9 IN HTTPS 1 . alpn=h2\n", "", &plain, 0, SAME, SAME, 9, false, false },
-	{ "SVCB alias", "a.test", DNS_SVCB, 0, 0, "a.test. 9 IN SVCB 0 s.a.test.\n", "", &plain, 0, SAME, SAME, 9, false, false },
-	{ "CAA", "a.test", 257, 0, 0, "a.test. 9 IN CAA 0 issue \"ca.test\"\n", "", &plain, 0, SAME, SAME, 9, false, false },
-	{ "DS", "a.test", DNS_DS, 0, 0, "a.test. 9 IN DS 1 8 2 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n",
+	{ "HTTPS", "a.test", DNS_HTTPS, 0, 0, "a.test. 9 IN HTTPS 1 . alpn=h2\n", "", &plain, 0, SAME, SAME, 9, false,
+	  false },
+	{ "SVCB alias", "a.test", DNS_SVCB, 0, 0, "a.test. 9 IN SVCB 0 s.a.test.\n", "", &plain, 0, SAME, SAME, 9,
+	  false, false },
+	{ "CAA", "a.test", 257, 0, 0, "a.test. 9 IN CAA 0 issue \"ca.test\"\n", "", &plain, 0, SAME, SAME, 9, false,
+	  false },
+	{ "DS", "a.test", DNS_DS, 0, 0,
+	  "a.test. 9 IN DS 1 8 2 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n",
 	  "", &plain, 0, SAME, SAME, 9, false, false },
 	{ "an unknown type", "a.test", 65280, 0, 0, "a.test. 9 IN TYPE65280 \\# 4 c00c0001\n", "", &plain,
 	  0, SAME, SAME, 9, false, false },
@@ -277,29 +303,32 @@ static const struct raw_case {
 	  W(OWNER "\xff\0\0\1\0\0\0\x3c" "\0\2\xc0\x0c"), 1, 0, NULL, W(OWNER "\xff\0\0\1\0\0\0\x3c" "\0\2\xc0\x0c") },
 	{ "an empty unknown RDATA is kept", 65280, W(OWNER "\xff\0\0\1\0\0\0\x3c" "\0\0"), 1, 0, NULL,
 	  W(OWNER "\xff\0\0\1\0\0\0\x3c" "\0\0") },
-	{ "a TTL of 2^31 is 0", DNS_A, W(OWNER "\0\1\0\1\x80\0\0\0\0\4\xc0\0\2\1"), 1, 0, "a.test. 0 IN A 192.0.2.1\n", NULL, 0 },
-	{ "an A of three octets is malformed", DNS_A, W(OWNER FIXED("\1") "\0\3\xc0\0\2"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "an A of five octets is malformed", DNS_A, W(OWNER FIXED("\1") "\0\5\xc0\0\2\1\1"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "an A of none is malformed", DNS_A, W(OWNER FIXED("\1") "\0\0"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "an AAAA of four octets is malformed", DNS_AAAA, W(OWNER FIXED("\x1c") "\0\4\xc0\0\2\1"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a CNAME with octets behind is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\4\1x\0y"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a CNAME past its RDATA is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\3\1x\1y\0"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a link past its RDATA is malformed", DNS_A, W(OWNER FIXED("\5") "\0\2\1x\0"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a CNAME that points to itself is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\2\xc0\x24"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a CNAME that points forwards is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\2\xc0\x30"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "an MX without exchange is malformed", DNS_MX, W(OWNER FIXED("\x0f") "\0\2\0\1"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "an MX of one octet is malformed", DNS_MX, W(OWNER FIXED("\x0f") "\0\1\0"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a SOA cut short is malformed", DNS_SOA, W(OWNER FIXED("\6") "\0\6\0\0\0\0\0\1"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a TXT string past its RDATA is malformed", DNS_TXT, W(OWNER FIXED("\x10") "\0\3\3ab"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a TXT without a string is malformed", DNS_TXT, W(OWNER FIXED("\x10") "\0\0"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "an RRSIG cut in its numbers is malformed", DNS_RRSIG, W(OWNER FIXED("\x2e") "\0\4\0\1\x08\2"), 1, -EBADMSG, NULL, NULL, 0 },
-	{ "a missing record is malformed", DNS_A, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 2, -EBADMSG, NULL, NULL, 0 },
-	{ "more records than fit are malformed", DNS_A, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 65535, -EBADMSG, NULL, NULL, 0 },
+	{ "a TTL of 2^31 is 0", DNS_A, W(OWNER "\0\1\0\1\x80\0\0\0\0\4\xc0\0\2\1"), 1, 0,
+	  "a.test. 0 IN A 192.0.2.1\n", NULL, 0 },
+	{ "an A of three octets is malformed", DNS_A, W(OWNER FIXED("\1") "\0\3\xc0\0\2"), 1, BAD },
+	{ "an A of five octets is malformed", DNS_A, W(OWNER FIXED("\1") "\0\5\xc0\0\2\1\1"), 1, BAD },
+	{ "an A of none is malformed", DNS_A, W(OWNER FIXED("\1") "\0\0"), 1, BAD },
+	{ "an AAAA of four octets is malformed", DNS_AAAA, W(OWNER FIXED("\x1c") "\0\4\xc0\0\2\1"), 1, BAD },
+	{ "a CNAME with octets behind is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\4\1x\0y"), 1, BAD },
+	{ "a CNAME past its RDATA is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\3\1x\1y\0"), 1, BAD },
+	{ "a link past its RDATA is malformed", DNS_A, W(OWNER FIXED("\5") "\0\2\1x\0"), 1, BAD },
+	{ "a CNAME that points to itself is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\2\xc0\x24"), 1, BAD },
+	{ "a CNAME that points forwards is malformed", DNS_CNAME, W(OWNER FIXED("\5") "\0\2\xc0\x30"), 1, BAD },
+	{ "an MX without exchange is malformed", DNS_MX, W(OWNER FIXED("\x0f") "\0\2\0\1"), 1, BAD },
+	{ "an MX of one octet is malformed", DNS_MX, W(OWNER FIXED("\x0f") "\0\1\0"), 1, BAD },
+	{ "a SOA cut short is malformed", DNS_SOA, W(OWNER FIXED("\6") "\0\6\0\0\0\0\0\1"), 1, BAD },
+	{ "a TXT string past its RDATA is malformed", DNS_TXT, W(OWNER FIXED("\x10") "\0\3\3ab"), 1, BAD },
+	{ "a TXT without a string is malformed", DNS_TXT, W(OWNER FIXED("\x10") "\0\0"), 1, BAD },
+	{ "an RRSIG cut in its numbers is malformed", DNS_RRSIG, W(OWNER FIXED("\x2e") "\0\4\0\1\x08\2"), 1, BAD },
+	{ "a missing record is malformed", DNS_A, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 2, BAD },
+	{ "more records than fit are malformed", DNS_A, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 65535, BAD },
 	{ "a broken record off the chain but sound as a record is left out", DNS_A,
-	  W("\1x\0" FIXED("\1") "\0\1\0" OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 2, 0, "a.test. 60 IN A 192.0.2.1\n", NULL, 0 },
+	  W("\1x\0" FIXED("\1") "\0\1\0" OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 2, 0, "a.test. 60 IN A 192.0.2.1\n",
+	  NULL, 0 },
 };
 
-static size_t raw_response(uint8_t *msg, uint16_t flags, uint16_t qtype, uint16_t answers, const void *records, size_t size)
+static size_t raw_response(uint8_t *msg, uint16_t flags, uint16_t qtype, uint16_t answers, const void *records,
+	size_t size)
 {
 	static const uint8_t question[] = "\1a\4test";
 
@@ -419,12 +448,14 @@ static void sixteen_links_are_followed_and_seventeen_are_not(void **state)
 	char text[2000];
 
 	chain_of(text, 16);
-	assert_int_equal(dns_answer_from_response(msg, make_response(msg, "n0.test", DNS_A, 0, text, ""), &key, &plain, NOW, &a), 0);
+	assert_int_equal(dns_answer_from_response(msg, make_response(msg, "n0.test", DNS_A, 0, text, ""), &key,
+		&plain, NOW, &a), 0);
 	assert_int_equal(a->answers, 17);
 	dns_answer_unref(a);
 	a = NULL;
 	chain_of(text, 17);
-	assert_int_equal(dns_answer_from_response(msg, make_response(msg, "n0.test", DNS_A, 0, text, ""), &key, &plain, NOW, &a),
+	assert_int_equal(dns_answer_from_response(msg, make_response(msg, "n0.test", DNS_A, 0, text, ""), &key,
+		&plain, NOW, &a),
 			 -EBADMSG);
 	assert_null(a);
 }
@@ -440,7 +471,8 @@ static void a_message_of_50000_octets_reads_back_the_same(void **state)
 	unsigned i;
 
 	for (i = 0; i < 1200; i++)
-		at += (size_t)sprintf(text + at, "a.test. 60 IN MX %u m%u.x%u.%u-a-longer-label.Test%u.test.\n", i, i, i % 700, i, i % 5);
+		at += (size_t)sprintf(text + at, "a.test. 60 IN MX %u m%u.x%u.%u-a-longer-label.Test%u.test.\n", i, i,
+			i % 700, i, i % 5);
 	size = make_response(msg, "a.test", DNS_MX, 0, text, "");
 	lines = make_lines(text);
 	free(text);
@@ -465,7 +497,8 @@ static void what_grows_over_65535_octets_is_refused(void **state)
 	unsigned i, n = 3000;
 
 	/* the first record's target is a name of 200 octets, which the others point to */
-	size = raw_response(msg, 0x8180, DNS_SRV, (uint16_t)(n + 1), "\xc0\x0c\0\x21\0\1\0\0\0\x3c\0\xcf\0\1\0\2\0\3", 18);
+	size = raw_response(msg, 0x8180, DNS_SRV, (uint16_t)(n + 1), "\xc0\x0c\0\x21\0\1\0\0\0\x3c\0\xcf\0\1\0\2\0\3",
+		18);
 	at = size;
 	for (i = 0; i < 4; i++) {
 		msg[size] = 49;
@@ -518,14 +551,19 @@ static const struct body_case {
 	bool chain;
 } body_cases[] = {
 	{ "an A", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 1, 0, 0, 60, false, false },
-	{ "a CNAME alone is a negative chain", DNS_A, 0, W(OWNER FIXED("\5") "\0\4\1b\xc0\x0e"), 1, 0, 0, 60, true, true },
+	{ "a CNAME alone is a negative chain", DNS_A, 0, W(OWNER FIXED("\5") "\0\4\1b\xc0\x0e"), 1, 0, 0, 60, true,
+	  true },
 	{ "a SOA in the authority section", DNS_A, 3,
 	  W(OWNER FIXED("\6") "\0\x16\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1"), 0, 1, 0, 60, true, false },
 	{ "no records", DNS_A, DNS_REFUSED, W(""), 0, 0, 0, 0, false, false },
-	{ "an octet too many is malformed", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1\0"), 1, 0, -EBADMSG, 0, false, false },
-	{ "a record too few is malformed", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 1, 1, -EBADMSG, 0, false, false },
-	{ "a record cut short is malformed", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2"), 1, 0, -EBADMSG, 0, false, false },
-	{ "an owner that points forwards is malformed", DNS_A, 0, W("\xc0\x18" FIXED("\1") "\0\4\xc0\0\2\1"), 1, 0, -EBADMSG,
+	{ "an octet too many is malformed", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1\0"), 1, 0, -EBADMSG, 0,
+	  false, false },
+	{ "a record too few is malformed", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2\1"), 1, 1, -EBADMSG, 0, false,
+	  false },
+	{ "a record cut short is malformed", DNS_A, 0, W(OWNER FIXED("\1") "\0\4\xc0\0\2"), 1, 0, -EBADMSG, 0, false,
+	  false },
+	{ "an owner that points forwards is malformed", DNS_A, 0, W("\xc0\x18" FIXED("\1") "\0\4\xc0\0\2\1"), 1, 0,
+	  -EBADMSG,
 	  0, false, false },
 };
 
@@ -535,7 +573,8 @@ static void run_body(void **state)
 	struct dns_key key = make_key("a.test", c->qtype, 0);
 	struct dns_answer *a = NULL;
 
-	assert_int_equal(dns_answer_from_body(&key, c->rcode, (const uint8_t *)c->body, c->len, c->answers, c->authorities,
+	assert_int_equal(dns_answer_from_body(&key, c->rcode, (const uint8_t *)c->body, c->len, c->answers,
+		c->authorities,
 					      NOW, &a), c->err);
 	assert_int_equal(a == NULL, c->err != 0);
 	if (!a)
@@ -557,7 +596,8 @@ int main(void)
 	ROWS_ADD(match_cases, run_match);
 	ROWS_ADD(body_cases, run_body);
 	rows_add("the rcode gets its upper bits from the OPT", the_rcode_gets_its_upper_bits_from_the_opt, NULL);
-	rows_add("sixteen links are followed and seventeen are not", sixteen_links_are_followed_and_seventeen_are_not, NULL);
+	rows_add("sixteen links are followed and seventeen are not", sixteen_links_are_followed_and_seventeen_are_not,
+		NULL);
 	rows_add("a message of 50,000 octets reads back the same", a_message_of_50000_octets_reads_back_the_same, NULL);
 	rows_add("what grows over 65,535 octets is refused", what_grows_over_65535_octets_is_refused, NULL);
 	rows_add("an answer dies when its TTL is over", an_answer_dies_when_its_ttl_is_over, NULL);

@@ -47,7 +47,8 @@ static const struct {
 	const char *name;
 	uint16_t type;
 } types[] = {
-	{ "A", DNS_A }, { "AAAA", DNS_AAAA }, { "HTTPS", DNS_HTTPS }, { "MX", DNS_MX }, { "SOA", DNS_SOA }, { "ANY", DNS_ANY },
+	{ "A", DNS_A }, { "AAAA", DNS_AAAA }, { "HTTPS", DNS_HTTPS }, { "MX", DNS_MX }, { "SOA", DNS_SOA }, { "ANY",
+	  DNS_ANY },
 	{ "TYPE65280", 65280 },
 };
 
@@ -70,7 +71,8 @@ static size_t add(uint8_t *buf, size_t at, const void *p, size_t n)
 static size_t expected_blocked(const struct blocked_case *c, uint8_t *buf)
 {
 	uint16_t type = types[c->type].type;
-	bool address = modes[c->mode].address && (type == DNS_A || type == DNS_AAAA), soa = !address && modes[c->mode].soa;
+	bool address = modes[c->mode].address && (type == DNS_A || type == DNS_AAAA),
+		soa = !address && modes[c->mode].soa;
 	uint8_t header[12] = { 0x12, 0x34, 0x81, (uint8_t)(0x80 | modes[c->mode].rcode), 0, 1, 0, address, 0, soa, 0,
 			       edns[c->edns].edns };
 	uint8_t type_class[4] = { (uint8_t)(type >> 8), (uint8_t)type, 0, 1 };
@@ -86,7 +88,8 @@ static size_t expected_blocked(const struct blocked_case *c, uint8_t *buf)
 		at = add(buf, at, modes[c->mode].ipv6, 16);
 	}
 	if (soa) {
-		at = add(buf, at, W("\xc0\x0c\0\6\0\1\0\1\x51\x80\0\x16" "\0\0" "\0\0\0\1" "\0\0\x0e\x10" "\0\0\2\x58"));
+		at = add(buf, at,
+			W("\xc0\x0c\0\6\0\1\0\1\x51\x80\0\x16" "\0\0" "\0\0\0\1" "\0\0\x0e\x10" "\0\0\2\x58"));
 		at = add(buf, at, W("\0\1\x51\x80" "\0\1\x51\x80"));
 	}
 	if (edns[c->edns].edns) {
@@ -102,7 +105,8 @@ static void run_blocked(void **state)
 	const struct blocked_case *c = *state;
 	struct dns_block block = { .mode = modes[c->mode].mode, .ttl = 86400 };
 	uint8_t ask[512], want[512], got[512];
-	struct dns_query q = make_query_view(ask, "wWw.nl", types[c->type].type, edns[c->edns].edns, edns[c->edns].dnssec_ok);
+	struct dns_query q = make_query_view(ask, "wWw.nl", types[c->type].type, edns[c->edns].edns,
+		edns[c->edns].dnssec_ok);
 	size_t size = expected_blocked(c, want);
 	char *section;
 
@@ -130,7 +134,8 @@ static void add_blocked(void)
 		for (t = 0; t < 7; t++) {
 			for (e = 0; e < 3; e++, n++) {
 				blocked_cases[n] = (struct blocked_case){ m, t, e };
-				snprintf(blocked_names[n], sizeof(blocked_names[n]), "blocked, mode %s: %s %s", modes[m].name,
+				snprintf(blocked_names[n], sizeof(blocked_names[n]), "blocked, mode %s: %s %s",
+					modes[m].name,
 					 types[t].name, edns[e].name);
 				rows_add(blocked_names[n], run_blocked, &blocked_cases[n]);
 			}
@@ -318,9 +323,11 @@ static void run_error(void **state)
 	int rcode = dns_query_parse((const uint8_t *)c->ask, c->ask_len, &q);
 
 	assert_true(rcode >= 0);
-	assert_int_equal(dns_reply_error(&q, c->rcode ? c->rcode : (uint16_t)rcode, c->ede, &udp, out, sizeof(out)), c->say_len);
+	assert_int_equal(dns_reply_error(&q, c->rcode ? c->rcode : (uint16_t)rcode, c->ede, &udp, out, sizeof(out)),
+		c->say_len);
 	assert_memory_equal(out, c->say, c->say_len);
-	assert_int_equal(dns_reply_error(&q, c->rcode ? c->rcode : (uint16_t)rcode, c->ede, &udp, out, c->say_len - 1), -EMSGSIZE);
+	assert_int_equal(dns_reply_error(&q, c->rcode ? c->rcode : (uint16_t)rcode, c->ede, &udp, out,
+		c->say_len - 1), -EMSGSIZE);
 }
 
 /* ---- queries of our own ------------------------------------------------- */
@@ -329,9 +336,11 @@ static void a_query_is_written_as_asked(void **state)
 {
 	uint8_t out[64];
 
-	assert_int_equal(dns_query_write(0xabcd, (const uint8_t *)QUESTION, 8, DNS_AAAA, 0, false, out, sizeof(out)), 24);
+	assert_int_equal(dns_query_write(0xabcd, (const uint8_t *)QUESTION, 8, DNS_AAAA, 0, false, out, sizeof(out)),
+		24);
 	assert_octets(out, W("\xab\xcd\1\0\0\1\0\0\0\0\0\0" QUESTION "\0\x1c\0\1"));
-	assert_int_equal(dns_query_write(0xabcd, (const uint8_t *)QUESTION, 8, DNS_AAAA, DNS_KEY_DO | DNS_KEY_CD, true, out,
+	assert_int_equal(dns_query_write(0xabcd, (const uint8_t *)QUESTION, 8, DNS_AAAA, DNS_KEY_DO | DNS_KEY_CD,
+		true, out,
 					 sizeof(out)), 35);
 	assert_octets(out, W("\xab\xcd\1\x10\0\1\0\0\0\0\0\1" QUESTION "\0\x1c\0\1" "\0\0\x29\x04\xd0\0\0\x80\0\0\0"));
 	assert_int_equal(dns_query_write(1, (const uint8_t *)QUESTION, 8, DNS_A, 0, false, out, 23), -EMSGSIZE);

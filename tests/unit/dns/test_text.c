@@ -13,8 +13,10 @@ static const struct type_case {
 	const char *back;
 } type_cases[] = {
 	{ "A", 1, "A" }, { "aaaa", 28, "AAAA" }, { "TYPE28", 28, "AAAA" }, { "type65280", 65280, "TYPE65280" },
-	{ "https", 65, "HTTPS" }, { "SVCB", 64, "SVCB" }, { "any", 255, "ANY" }, { "AXFR", 252, "AXFR" }, { "TYPE0", 0, "TYPE0" },
-	{ "TYPE65536", -EINVAL, NULL }, { "TYPE", -EINVAL, NULL }, { "TYPE-1", -EINVAL, NULL }, { "TYPE 1", -EINVAL, NULL },
+	{ "https", 65, "HTTPS" }, { "SVCB", 64, "SVCB" }, { "any", 255, "ANY" }, { "AXFR", 252, "AXFR" }, { "TYPE0",
+	  0, "TYPE0" },
+	{ "TYPE65536", -EINVAL, NULL }, { "TYPE", -EINVAL, NULL }, { "TYPE-1", -EINVAL, NULL }, { "TYPE 1", -EINVAL,
+	  NULL },
 	{ "TYPE1x", -EINVAL, NULL }, { "", -EINVAL, NULL }, { "A ", -EINVAL, NULL }, { "NOSUCH", -EINVAL, NULL },
 };
 
