@@ -66,11 +66,13 @@ static void log_lists(const struct control *c)
 	const struct config_lists *l = &c->snapshot->config->filter_lists;
 	unsigned i;
 
-	for (i = 0; i < l->count; i++)
+	/* At a start with a filter on disk the lists have not been read yet. */
+	for (i = 0; c->lists && i < l->count; i++)
 		if (!c->lists[i].loaded)
 			log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
-	log_info("filter in force: %llu entries from %u lists",
-		 (unsigned long long)c->snapshot->filter.unit->entries, l->count);
+	log_info("filter in force: %llu entries from %u lists%s",
+		 (unsigned long long)c->snapshot->filter.unit->entries, l->count,
+		 c->lists ? "" : ", as compiled by an earlier run");
 }
 
 /* The first compile of a start that had an older filter to begin with. */
