@@ -103,6 +103,99 @@ MR_INLINE __u32 mr_answer_units(__u32 name_len, __u32 body_len)
 	return (mr_answer_body(name_len) + ((body_len + 7) & ~7U) + MR_UNIT_SIZE - 1) / MR_UNIT_SIZE;
 }
 
+/* Add eight octets to a running sum of 32-bit words, which modulo 65535 is a ones-complement sum (RFC 1071). */
+MR_INLINE __u64 mr_sum_add(__u64 sum, __u64 w)
+{
+	return sum + (__u32)w + (w >> 32);
+}
+
+/* Fold a running sum to 16 bits of host order; 0 only if nothing but zeros was summed. */
+MR_INLINE __u32 mr_sum_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u32)((sum & 0xffff) + (sum >> 16));
+}
+
+/* mr_sum_fold() with the first octet high, as mr_answer.body_sum is kept: the two octets swapped. */
+MR_INLINE __u32 mr_sum_high(__u64 sum)
+{
+	__u32 f = mr_sum_fold(sum);
+
+	return (f & 0xff) << 8 | f >> 8;
+}
+
+/**
+ * The body_sum of a body: its ones-complement sum, an odd last octet taken as
+ * if a zero followed, folded to 16 bits, the first octet high.
+ *
+ * @body  readable up to the next multiple of eight; what lies there does not count
+ */
+MR_INLINE __u32 mr_body_sum(const void *body, __u32 len)
+{
+	const __u8 *p = (const __u8 *)body;
+	__u64 sum = 0;
+	__u32 i;
+
+	for (i = 0; i + 8 <= len; i += 8)
+		sum = mr_sum_add(sum, mr_load64(p + i));
+	if (len & 7)
+		sum = mr_sum_add(sum, mr_load64(p + i) & ((1ULL << (8 * (len & 7))) - 1));
+	return mr_sum_high(sum);
+}
+
+/* The head in 64-bit words: all is summed from born on, of the word with body_sum and head_sum the first alone. */
+#define MR_ANSWER_WORDS     16
+#define MR_ANSWER_SUM_FIRST 2
+#define MR_ANSWER_SUM_HALF  8
+
+/**
+ * Copy the summed part of a head word by word and sum it on the way.
+ *
+ * @to  its marks, stamps and generation are left alone; may be from itself
+ *
+ * Returns what head_sum must be: the sum of the 32-bit words from born to the
+ * end of the head, head_sum excluded, carries added in once.
+ */
+MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *from)
+{
+	const volatile __u64 *f = (const volatile __u64 *)from;
+	__u64 *t = (__u64 *)to, sum = 0, w;
+	__u32 i;
+
+	MR_UNROLL
+	for (i = MR_ANSWER_SUM_FIRST; i < MR_ANSWER_WORDS; i++) {
+		w = f[i];
+		t[i] = w;
+		sum = mr_sum_add(sum, i == MR_ANSWER_SUM_HALF ? (__u32)w : w);
+	}
+	return (__u32)sum + (__u32)(sum >> 32);
+}
+
+/* The head_sum of a head whose other fields are all set. */
+MR_INLINE __u32 mr_answer_sum(const struct mr_answer *a)
+{
+	struct mr_answer copy;
+
+	return mr_answer_take(&copy, a);
+}
+
+/* The unit of the answer with that tag in a bucket, or 0. */
+MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
+{
+	__u32 tag = place >> 32, unit = 0, i;
+	__u64 w;
+
+	MR_UNROLL
+	for (i = 0; i < MR_ANSWER_WAYS; i++) {
+		w = MR_READ(b->way[i]);
+		if ((__u32)(w >> 32) == tag)
+			unit = (__u32)w;
+	}
+	return unit;
+}
+
 /* Place of an answer: the low word finds the bucket, the high word is the tag (never 0). */
 MR_INLINE __u64 mr_answer_place(struct mr_hash h, __u32 qtype, __u32 key, const struct mr_secret *s)
 {

@@ -69,4 +69,51 @@ MR_INLINE __u64 mr_client_tag(struct mr_prefix p, __u32 len, const struct mr_sec
 	return mr_finish(v) | 1ULL << 63;
 }
 
+MR_INLINE __u32 mr_client_bucket_of(__u64 tag)
+{
+	return (__u32)tag & (MR_CLIENT_BUCKETS - 1);
+}
+
+/**
+ * Find a cut prefix in its bucket.
+ *
+ * The writer sets a row's tag last and clears it first, so a tag that is there
+ * has its outcome.  Returns whether it was found.
+ */
+MR_INLINE int mr_client_match(const struct mr_client_bucket *b, __u64 tag, __u32 len, struct mr_outcome *ret)
+{
+	int found = 0;
+	__u32 i;
+
+	MR_UNROLL
+	for (i = 0; i < MR_CLIENT_WAYS; i++) {
+		if (MR_READ(b->way[i].tag) != tag || b->way[i].len != len)
+			continue;
+		*ret = b->way[i].outcome;
+		found = 1;
+	}
+	return found;
+}
+
+/**
+ * Tell the outcome of a client from the table in memory: the longest prefix
+ * that holds it, else the default.
+ *
+ * @lens  prefix lengths in use, longest first (mr_conf.client_len), count of them
+ */
+MR_INLINE struct mr_outcome mr_client_find(const struct mr_client_bucket *buckets, const __u8 *lens, __u32 count,
+					   struct mr_prefix addr, const struct mr_secret *s, struct mr_outcome none)
+{
+	struct mr_outcome o = none;
+	__u64 tag;
+	__u32 i;
+
+	for (i = 0; i < count && i < MR_CLIENT_LENS; i++) {
+		tag = mr_client_tag(mr_prefix_cut(addr, lens[i]), lens[i], s);
+		if (mr_client_match(&buckets[mr_client_bucket_of(tag)], tag, lens[i], &o))
+			break;
+	}
+	return o;
+}
+
 #endif

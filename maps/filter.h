@@ -106,4 +106,144 @@ MR_INLINE __u64 mr_bloom_bits(struct mr_hash h)
 	return 1ULL << (h.h0 & 63) | 1ULL << ((h.h0 >> 6) & 63) | 1ULL << ((h.h0 >> 12) & 63);
 }
 
+/* What the filter holds for one name: the words of its entries, without the overflow mark; 0 is none. */
+struct mr_found {
+	__u64 exact;
+	__u64 subtree;
+};
+
+/* The outcome of a look at a whole name and its parents. */
+struct mr_decision {
+	struct mr_verdict verdict;	/* the strongest; kind MR_NONE when nothing matched */
+	__u64 entry;			/* the entry it is from */
+	__u32 depth;			/* labels of the name that the entry is for */
+	__u32 pad;
+};
+
+/**
+ * Note an entry word if it is for the name.
+ *
+ * The overflow mark may stand in a way 0 that is otherwise empty, so emptiness
+ * is set 0 and never the whole word.
+ */
+MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *found)
+{
+	if (((entry ^ h.h0) & MR_ENTRY_TAG_MASK) || !mr_entry_set(entry))
+		return;
+	if (entry & MR_ENTRY_SUBTREE)
+		found->subtree = entry & ~MR_ENTRY_OVERFLOW;
+	else
+		found->exact = entry & ~MR_ENTRY_OVERFLOW;
+}
+
+/**
+ * Note what a bucket holds for the name, of both kinds.
+ *
+ * Returns whether the bucket overflows: then the name's second bucket counts too.
+ */
+MR_INLINE int mr_bucket_match(const struct mr_filter_bucket *b, struct mr_hash h, struct mr_found *found)
+{
+	__u64 first = MR_READ(b->way[0]);
+	__u32 i;
+
+	mr_entry_match(first, h, found);
+	MR_UNROLL
+	for (i = 1; i < MR_BUCKET_WAYS; i++)
+		mr_entry_match(MR_READ(b->way[i]), h, found);
+	return first & MR_ENTRY_OVERFLOW;
+}
+
+/* Note what the unit's stash holds for the name. */
+MR_INLINE void mr_stash_match(const struct mr_unit *u, struct mr_hash h, struct mr_found *found)
+{
+	__u32 count = MR_READ(u->stash_count), i;
+
+	for (i = 0; i < MR_STASH_MAX; i++) {
+		if (i >= count)
+			break;
+		if (MR_READ(u->stash[i].h1) == h.h1)
+			mr_entry_match(MR_READ(u->stash[i].entry), h, found);
+	}
+}
+
+/* Cell of mr_verdicts for a set and a group; ~0 when the unit has no such cell, which means ask. */
+MR_INLINE __u32 mr_verdict_cell(const struct mr_unit *u, __u32 group, __u32 set)
+{
+	__u32 sets = MR_READ(u->sets);
+
+	if (group >= MR_READ(u->groups) || set >= sets)
+		return ~0U;
+	return MR_READ(u->verdict_base) + group * sets + set;
+}
+
+/* Weigh an entry that matches: the stronger verdict stays, the earlier one among equals. */
+MR_INLINE void mr_decide(struct mr_decision *d, struct mr_verdict v, __u64 entry, __u32 depth)
+{
+	if (v.kind <= d->verdict.kind)
+		return;
+	d->verdict = v;
+	d->entry = entry;
+	d->depth = depth;
+}
+
+/**
+ * Look one name up in a filter unit in memory: Bloom word, both buckets, stash.
+ *
+ * @buckets, @bloom  starts of the two maps (or of the compiled file)
+ *
+ * The program does the same through its map look-ups, bpf/rule.h.
+ */
+MR_INLINE struct mr_found mr_filter_find(const struct mr_unit *u, const struct mr_filter_bucket *buckets,
+					 const __u64 *bloom, struct mr_hash h)
+{
+	struct mr_found found = { 0, 0 };
+	__u64 bits = mr_bloom_bits(h);
+
+	if ((MR_READ(bloom[u->bloom_base + mr_bloom_word(h, u->bloom_mask)]) & bits) != bits)
+		return found;
+	if (mr_bucket_match(&buckets[u->bucket_base + mr_bucket_first(h, u->bucket_mask)], h, &found))
+		mr_bucket_match(&buckets[u->bucket_base + mr_bucket_second(h, u->bucket_mask)], h, &found);
+	mr_stash_match(u, h, &found);
+	return found;
+}
+
+/* Weigh one entry for a group, cells read from memory. */
+MR_INLINE void mr_filter_weigh(const struct mr_unit *u, const struct mr_verdict *verdicts, __u32 group, __u64 entry,
+			       __u32 depth, struct mr_decision *d)
+{
+	struct mr_verdict v = { MR_ASK, 0, 0, 0 };
+	__u32 cell = mr_verdict_cell(u, group, mr_entry_set(entry));
+
+	if (!entry)
+		return;
+	if (cell != ~0U)
+		v = verdicts[cell];
+	mr_decide(d, v, entry, depth);
+}
+
+/**
+ * Decide about a name: the strongest verdict over its own entries and the
+ * subtree entries of all its parents, the root included.
+ *
+ * @n  hashed (mr_name_hash)
+ */
+MR_INLINE struct mr_decision mr_filter_decide(const struct mr_unit *u, const struct mr_filter_bucket *buckets,
+					      const __u64 *bloom, const struct mr_verdict *verdicts,
+					      const struct mr_name *n, __u32 group)
+{
+	struct mr_decision d = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
+	struct mr_found found;
+	__u32 i;
+
+	for (i = n->labels + 1; i-- > 0;) {
+		if (!(u->depths >> i & 1))
+			continue;
+		found = mr_filter_find(u, buckets, bloom, n->hash[i]);
+		if (i == n->labels)
+			mr_filter_weigh(u, verdicts, group, found.exact, i, &d);
+		mr_filter_weigh(u, verdicts, group, found.subtree, i, &d);
+	}
+	return d;
+}
+
 #endif

@@ -42,18 +42,24 @@ struct mr_hash {
 
 /*
  * A name with the hashes of itself and of its parents.  text is the lower-case
- * wire form, zero behind it; at[i] is the offset of the label that leaves i
- * labels to its right, so at[0] is the root byte, at[labels - 1] is 0 and
- * hash[i] belongs to the suffix at at[i - 1], hash[0] to the root.
+ * wire form, zero behind it (the program: up to the next multiple of eight);
+ * left[i] is the offset of the i-th label from the left, at[i] that of the
+ * label that leaves i labels to its right: at[labels - 1] is 0, hash[i] belongs
+ * to the suffix of i labels, which starts at at[i - 1], and hash[0] to the root.
  */
 struct mr_name {
 	__u8 text[MR_NAME_BUF];
 	__u16 len;
 	__u16 labels;
 	__u32 pad;
+	__u16 left[MR_LABELS_MAX];
 	__u16 at[MR_LABELS_MAX];
 	struct mr_hash hash[MR_LABELS_MAX + 1];
 };
+
+/* What a walk may say of a name, 0 being good. */
+#define MR_NAME_MALFORMED (-1)		/* a pointer, a label over 63, over 255 octets, or past the end */
+#define MR_NAME_DEEP      (-2)		/* more labels than MR_LABELS_MAX; what follows was not looked at */
 
 /* Lower-case eight octets of a wire name at once; length bytes (0..63) are below 'A' and stay. */
 MR_INLINE __u64 mr_lower8(__u64 w)
@@ -79,6 +85,129 @@ MR_INLINE __u64 mr_finish(__u64 v)
 	v *= 0x9e3779b97f4a7c15ULL;
 	v ^= v >> 29;
 	return v;
+}
+
+/**
+ * Find the end of the name at the start of n->text, and its labels.
+ *
+ * @avail  octets that may belong to the name (at most MR_NAME_MAX are used)
+ * @zero   0; for the program a word of mr_conf that is always 0, which keeps
+ *         the verifier from following each number of labels on its own
+ *
+ * Sets n->len (root byte included), n->labels and n->left.  Letter case does
+ * not matter.  Returns 0, MR_NAME_MALFORMED or MR_NAME_DEEP.
+ */
+MR_INLINE int mr_name_walk(struct mr_name *n, __u32 avail, __u32 zero)
+{
+	__u32 off = 0, i, len;
+	int err = MR_NAME_DEEP;
+
+	if (avail > MR_NAME_MAX)
+		avail = MR_NAME_MAX;
+	for (i = 0; i <= MR_LABELS_MAX; i++) {
+		err = MR_NAME_MALFORMED;
+		if (off >= avail)
+			break;
+		len = n->text[off & MR_NAME_MASK];
+		if (len > 63)
+			break;
+		err = 0;
+		if (!len)
+			break;
+		err = MR_NAME_DEEP;
+		if (i < MR_LABELS_MAX)
+			n->left[i] = off;
+		off += len + 1;
+	}
+	n->labels = (i ^ zero) & 31;
+	n->len = ((off ^ zero) & MR_NAME_MASK) + 1;
+	return err;
+}
+
+/**
+ * Lower-case the first len octets of n->text and clear what follows them up to
+ * a multiple of eight (a whole word of zeros when len is one already).
+ *
+ * Returns the sum of the octets as they were, in 32-bit words of host order:
+ * what a ones-complement sum over the client's own letters starts from.
+ */
+MR_INLINE __u64 mr_name_lower(struct mr_name *n, __u32 len)
+{
+	__u32 words = (len >> 3) & 31, i;
+	__u64 sum = 0, *p, w;
+
+	for (i = 0; i < words; i++) {
+		w = mr_load64(n->text + ((i * 8) & MR_NAME_MASK));
+		sum += (__u32)w + (w >> 32);
+		p = (__u64 *)(n->text + ((i * 8) & MR_NAME_MASK));
+		*p = mr_lower8(w);
+	}
+	p = (__u64 *)(n->text + words * 8);
+	w = *p & ((1ULL << (8 * (len & 7))) - 1);
+	*p = mr_lower8(w);
+	return sum + (__u32)w + (w >> 32);
+}
+
+/**
+ * Hash a walked, lower-case name and all its parents into n->at and n->hash.
+ *
+ * @labels  n->labels, 0..MR_LABELS_MAX
+ *
+ * Each label is taken in 8-byte words and a last one cut to what is left (it
+ * may be empty).  No branch depends on the remainder.
+ */
+MR_INLINE void mr_name_fold(struct mr_name *n, __u32 labels, const struct mr_secret *s)
+{
+	__u64 c0 = s->root[0], c1 = s->root[1], a0, a1, w;
+	__u32 i, j, off, len, words;
+
+	n->hash[0].h0 = mr_finish(c0);
+	n->hash[0].h1 = mr_finish(c1);
+	for (i = 0; i < MR_LABELS_MAX; i++) {
+		if (i >= labels)
+			break;
+		off = n->left[(labels - 1 - i) & (MR_LABELS_MAX - 1)] & MR_NAME_MASK;
+		len = (n->text[off] & 63) + 1;
+		words = len >> 3;
+		a0 = 0;
+		a1 = 0;
+		for (j = 0; j < MR_LABEL_WORDS; j++) {
+			if (j >= words)
+				break;
+			w = mr_load64(n->text + ((off + 8 * j) & MR_NAME_MASK));
+			a0 += mr_nh(w, s->label[0][j][0], s->label[0][j][1]);
+			a1 += mr_nh(w, s->label[1][j][0], s->label[1][j][1]);
+		}
+		w = mr_load64(n->text + ((off + 8 * words) & MR_NAME_MASK)) & ((1ULL << (8 * (len & 7))) - 1);
+		a0 += mr_nh(w, s->label[0][words][0], s->label[0][words][1]);
+		a1 += mr_nh(w, s->label[1][words][0], s->label[1][words][1]);
+		c0 = mr_nh(a0, s->fold[0][i][0], s->fold[0][i][1]) + mr_nh(c0, s->fold[0][i][2], s->fold[0][i][3]);
+		c1 = mr_nh(a1, s->fold[1][i][0], s->fold[1][i][1]) + mr_nh(c1, s->fold[1][i][2], s->fold[1][i][3]);
+		n->at[i] = off;
+		n->hash[i + 1].h0 = mr_finish(c0);
+		n->hash[i + 1].h1 = mr_finish(c1);
+	}
+}
+
+/**
+ * Hash the lower-case wire name n->text of n->len octets and all its parents.
+ *
+ * @zero  0 (see mr_name_walk)
+ *
+ * The caller has zeroed what lies behind the name.  Returns 0; or
+ * MR_NAME_MALFORMED (-1), also when the name ends before or behind n->len; or
+ * MR_NAME_DEEP (-2).
+ */
+MR_INLINE int mr_name_hash(struct mr_name *n, const struct mr_secret *s, __u32 zero)
+{
+	__u32 len = n->len;
+	int err = mr_name_walk(n, len, zero);
+
+	if (!err && n->len != len)
+		err = MR_NAME_MALFORMED;
+	if (!err)
+		mr_name_fold(n, n->labels, s);
+	return err;
 }
 
 #endif
