@@ -57,8 +57,11 @@ BPF_OBJ   := $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL      := $(patsubst bpf/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard bpf/*.bpf.c)) \
              $(patsubst %.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 GEN       := $(SKEL)
+# A tool is tools/<tool>.c with its helpers tools/<tool>_*.c.
 TOOL_SRC  := $(wildcard tools/*.c)
-TOOLS     := $(filter-out %.bpf,$(TOOL_SRC:tools/%.c=$(B)/%))
+TOOL_NAME := $(filter-out %.bpf,$(TOOL_SRC:tools/%.c=%))
+TOOL_PART := $(foreach t,$(TOOL_NAME),$(filter $(t)_%,$(TOOL_NAME)))
+TOOLS     := $(patsubst %,$(B)/%,$(filter-out $(TOOL_PART),$(TOOL_NAME)))
 BENCH     := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out %.bpf.c,$(wildcard bench/*.c)))
 TEST_SRC  := $(filter-out %.bpf.c,$(wildcard tests/unit/*/test_*.c tests/packet/test_*.c tests/scenario/test_*.c tests/fault/test_*.c))
 TESTS     := $(TEST_SRC:%.c=$(B)/%)
@@ -94,7 +97,9 @@ $(LIB): $(ROOM_OBJ)
 $(B)/millraced: $(B)/obj/userspace/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
-$(TOOLS): $(B)/%: $(B)/obj/tools/%.o $(LIB)
+.SECONDEXPANSION:
+parts_of = $(patsubst %,$(B)/obj/tools/%.o,$(filter $(1)_%,$(TOOL_PART)))
+$(TOOLS): $(B)/%: $(B)/obj/tools/%.o $$(call parts_of,%) $(LIB)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
 $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
@@ -102,7 +107,6 @@ $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
-.SECONDEXPANSION:
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)
