@@ -1,25 +1,248 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * fastpath.bpf.c - the life of a packet.
+ *
+ * Parse it, see who asks, ask the filter, answer as blocked or out of the table
+ * of answers, count.  Any doubt passes the frame to user space as it came.
+ *
+ * Two programs come from one body: fastpath, and fastpath_why, which takes the
+ * same steps on a scratch of its own, counts, marks and reports nothing, and
+ * leaves in mr_why what it found out.
  */
+#include "bpf/answer.h"
+#include "bpf/client.h"
+#include "bpf/count.h"
 #include "bpf/maps.h"
+#include "bpf/name.h"
+#include "bpf/packet.h"
+#include "bpf/query.h"
+#include "bpf/reply.h"
+#include "bpf/rule.h"
 #include "maps/layout.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/* What a packet is worked on with. */
+struct life {
+	struct mr_conf *conf;
+	struct mr_secret *secret;
+	struct mr_scratch *s;
+	struct mr_why *why;		/* of the dry program, else 0 */
+};
+
+/* Is it a query for us, and for what? */
+MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
+{
+	__u32 zero = MR_READ(l->conf->zero), dns;
+	struct mr_scratch *s = l->s;
+	struct cursor c;
+	enum mr_stat stat;
+
+	stat = packet_parse(ctx, l->conf, ctx->ingress_ifindex, zero, &s->packet);
+	if (stat)
+		return stat;
+	world_barrier();
+	dns = (s->packet.udp & PACKET_UDP_MASK) + sizeof(struct udphdr);
+	c = cursor_at(ctx, dns);
+	stat = query_header(&c, s->packet.dns_len, &s->query);
+	if (stat)
+		return stat;
+	stat = name_take(ctx, dns, s->packet.dns_len, l->secret, zero, &s->name, &s->query);
+	if (stat)
+		return stat;
+	world_barrier();
+	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, &s->query);
+}
+
+/* May the client ask here, and what does the filter say? */
+MR_INLINE enum mr_stat life_judge(struct life *l)
+{
+	struct mr_scratch *s = l->s;
+	__u32 labels = s->name.labels & 31, active = MR_READ(l->conf->active) & 1;
+
+	if (labels > MR_LABELS_MAX)
+		return MR_STAT_pass_internal;
+	s->key = answer_key(&s->query);
+	s->place = mr_answer_place(s->name.hash[labels], s->query.qtype, s->key, l->secret);
+	client_group(l->conf, l->secret, s->packet.source, &s->client);
+	world_barrier();
+	rule_find(&l->conf->unit[active], &s->name, labels, s->client.group, &s->decision);
+	world_barrier();
+	if (l->why) {
+		l->why->verdict = s->decision.verdict.kind;
+		l->why->list = s->decision.verdict.list;
+		l->why->group = s->client.group;
+		l->why->access = s->client.access;
+		l->why->depth = s->decision.depth;
+		l->why->unit = active;
+		l->why->entry = s->decision.entry;
+		l->why->filter_generation = l->conf->filter_generation;
+	}
+	if (s->client.access != MR_ACCESS_ALLOW)
+		return MR_STAT_pass_access;
+	return s->decision.verdict.kind == MR_ASK ? MR_STAT_pass_ask : PACKET_GO_ON;
+}
+
+MR_INLINE enum mr_stat life_blocked(struct life *l)
+{
+	struct mr_scratch *s = l->s;
+
+	if (!(s->query.flags & DNS_RD))
+		return MR_STAT_pass_rd;
+	reply_blocked(&s->reply, l->conf, &s->query);
+	s->source = MR_SOURCE_BLOCKED;
+	return PACKET_GO_ON;
+}
+
+/* Links of a chain that are in the filter are for user space, unless the question itself is allowed. */
+MR_INLINE int life_chain_asks(const struct mr_scratch *s)
+{
+	if (s->decision.verdict.kind == MR_ALLOW || s->decision.verdict.kind == MR_IMPORTANT_ALLOW)
+		return 0;
+	return (mr_load64(&s->answer.chain[0]) | mr_load64(&s->answer.chain[4])) != 0;
+}
+
+MR_INLINE enum mr_stat life_cached(struct life *l)
+{
+	struct mr_scratch *s = l->s;
+	__u32 unit = answer_find(l->conf, l->secret, s);
+	struct answer_slot slot;
+	enum mr_stat stat;
+
+	if (!unit)
+		return MR_STAT_pass_miss;
+	slot = answer_slot(unit);
+	if (!slot.page)
+		return MR_STAT_pass_internal;
+	stat = answer_copy(slot, &s->name, &s->query, s->key, &s->answer, &s->reply);
+	if (stat)
+		return stat;
+	world_barrier();
+	if (l->why) {
+		l->why->answer_unit = unit;
+		l->why->answer_generation = s->answer.generation;
+		l->why->expires = s->answer.expires;
+	}
+	s->now = bpf_ktime_get_coarse_ns();
+	stat = answer_fit(&s->answer, l->conf, &s->query, &s->decision, s->now);
+	if (stat)
+		return stat;
+	if (life_chain_asks(s))
+		return MR_STAT_pass_ask;
+	answer_dress(&s->answer, &s->query, &s->reply, s->now);
+	s->source = s->answer.flags & MR_ANSWER_LOCAL ? MR_SOURCE_LOCAL : MR_SOURCE_CACHED;
+	s->unit = unit;
+	return PACKET_GO_ON;
+}
+
+MR_INLINE enum mr_stat life_answer(struct life *l)
+{
+	__u32 kind = l->s->decision.verdict.kind;
+
+	return kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK ? life_blocked(l) : life_cached(l);
+}
+
+/*
+ * Mark a cached answer that is on its way: used, for the daemon's clock hand;
+ * and, the first time near its end, that the daemon was told to refresh it.
+ */
+MR_INLINE void life_mark(struct xdp_md *ctx, struct mr_scratch *s)
+{
+	struct answer_slot slot = answer_slot(s->unit);
+	struct mr_answer *a;
+
+	if (!slot.page)
+		return;
+	a = answer_head(slot);
+	if (!MR_READ(a->hit))
+		MR_WRITE(a->hit, 1);
+	if (!answer_is_ending(s) || MR_READ(a->refresh) || !count_event(ctx, s, MR_EVENT_REFRESH))
+		return;
+	MR_WRITE(a->refresh, 1);
+	count_add(MR_STAT_refresh_asked);
+}
+
+/* Marks and events of an answer that is on its way. */
+MR_INLINE void life_report(struct xdp_md *ctx, struct life *l)
+{
+	struct mr_scratch *s = l->s;
+	__u32 every = l->conf->events;
+
+	if (s->source != MR_SOURCE_BLOCKED)
+		life_mark(ctx, s);
+	if (!every || ++s->since_event < every)
+		return;
+	s->since_event = 0;
+	count_event(ctx, s, MR_EVENT_QUERY);
+}
+
+/* One packet: PACKET_GO_ON when it has become its own answer, else the row that says why it passes. */
+MR_INLINE enum mr_stat life_of(struct xdp_md *ctx, struct life *l)
+{
+	enum reply_growth grown;
+	enum mr_stat stat;
+
+	if (!l->conf || !l->secret || !l->s)
+		return MR_STAT_pass_internal;
+	if (!l->conf->enabled)
+		return MR_STAT_pass_disabled;
+	stat = life_parse(ctx, l);
+	if (stat)
+		return stat;
+	world_barrier();
+	stat = life_judge(l);
+	if (stat)
+		return stat;
+	world_barrier();
+	stat = life_answer(l);
+	if (stat)
+		return stat;
+	world_barrier();
+	grown = reply_send(ctx, &l->s->packet, &l->s->query, &l->s->reply);
+	if (grown == REPLY_NO_ROOM)
+		return MR_STAT_pass_room;
+	if (l->why)
+		return PACKET_GO_ON;
+	if (grown == REPLY_GROWN_TAIL)
+		count_add(MR_STAT_grown_tail);
+	if (grown == REPLY_GROWN_HEAD)
+		count_add(MR_STAT_grown_head);
+	life_report(ctx, l);
+	return PACKET_GO_ON;
+}
+
+MR_INLINE enum mr_stat life_row(enum mr_stat stat, const struct life *l)
+{
+	if (stat)
+		return stat;
+	return l->s->source == MR_SOURCE_BLOCKED ? MR_STAT_blocked :
+	       l->s->source == MR_SOURCE_LOCAL   ? MR_STAT_local : MR_STAT_cached;
+}
+
 SEC("xdp")
 int fastpath(struct xdp_md *ctx)
 {
-	__u32 zero = 0;
-	struct mr_stats *s = bpf_map_lookup_elem(&mr_stats, &zero);
+	struct life l = { .conf = MAP_ONE(mr_conf), .secret = MAP_ONE(mr_secret), .s = MAP_ONE(mr_scratch) };
+	__u64 start = count_begin();
+	enum mr_stat stat = life_of(ctx, &l);
 
-	if (s)
-		s->count[MR_STAT_packets]++;
-	return XDP_PASS;
+	count_end(life_row(stat, &l), start);
+	return stat ? XDP_PASS : XDP_TX;
 }
 
 SEC("xdp")
 int fastpath_why(struct xdp_md *ctx)
 {
-	return XDP_PASS;
+	struct life l = { .conf = MAP_ONE(mr_conf), .secret = MAP_ONE(mr_secret), .s = MAP_ONE(mr_scratch_why),
+			  .why = MAP_ONE(mr_why) };
+	struct mr_why nothing = {};
+	enum mr_stat stat;
+
+	if (!l.why)
+		return XDP_PASS;
+	*l.why = nothing;
+	stat = life_of(ctx, &l);
+	l.why->stat = life_row(stat, &l);
+	l.why->source = count_source(l.why->stat);
+	return stat ? XDP_PASS : XDP_TX;
 }

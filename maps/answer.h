@@ -160,8 +160,9 @@ MR_INLINE __u32 mr_body_sum(const void *body, __u32 len)
  */
 MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *from)
 {
-	const volatile __u64 *f = (const volatile __u64 *)from;
-	__u64 *t = (__u64 *)to, sum = 0, w;
+	const volatile mr_word *f = (const volatile mr_word *)from;
+	mr_word *t = (mr_word *)to;
+	__u64 sum = 0, w;
 	__u32 i;
 
 	MR_UNROLL
@@ -184,16 +185,16 @@ MR_INLINE __u32 mr_answer_sum(const struct mr_answer *a)
 /* The unit of the answer with that tag in a bucket, or 0. */
 MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 {
-	__u32 tag = place >> 32, unit = 0, i;
-	__u64 w;
+	__u64 unit = 0, w, same;
+	__u32 i;
 
 	MR_UNROLL
 	for (i = 0; i < MR_ANSWER_WAYS; i++) {
 		w = MR_READ(b->way[i]);
-		if ((__u32)(w >> 32) == tag)
-			unit = (__u32)w;
+		same = mr_if_zero((w ^ place) >> 32);
+		unit = (unit & ~same) | (w & same);
 	}
-	return unit;
+	return (__u32)unit;
 }
 
 /* Place of an answer: the low word finds the bucket, the high word is the tag (never 0). */

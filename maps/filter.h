@@ -26,7 +26,7 @@
 #define MR_ENTRY_OVERFLOW 1ULL		/* this bucket has entries in their second choice */
 #define MR_ENTRY_SUBTREE  2ULL		/* the name and all below it; else the very name */
 #define MR_ENTRY_SET_SHIFT 2
-#define MR_ENTRY_TAG_MASK (~0ULL << 16)
+#define MR_ENTRY_TAG_MASK (~0ULL << 16)	/* the same bits of h0, shifted down by 16 to be compared */
 
 struct mr_filter_bucket {
 	__u64 way[MR_BUCKET_WAYS];
@@ -128,12 +128,11 @@ struct mr_decision {
  */
 MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *found)
 {
-	if (((entry ^ h.h0) & MR_ENTRY_TAG_MASK) || !mr_entry_set(entry))
-		return;
-	if (entry & MR_ENTRY_SUBTREE)
-		found->subtree = entry & ~MR_ENTRY_OVERFLOW;
-	else
-		found->exact = entry & ~MR_ENTRY_OVERFLOW;
+	__u64 same = mr_if_zero((entry ^ h.h0) >> 16) & ~mr_if_zero(mr_entry_set(entry));
+	__u64 exact = same & mr_if_zero(entry & MR_ENTRY_SUBTREE), subtree = same & ~exact;
+
+	found->exact = (found->exact & ~exact) | (entry & exact & ~MR_ENTRY_OVERFLOW);
+	found->subtree = (found->subtree & ~subtree) | (entry & subtree & ~MR_ENTRY_OVERFLOW);
 }
 
 /**

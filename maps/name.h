@@ -134,15 +134,16 @@ MR_INLINE int mr_name_walk(struct mr_name *n, __u32 avail, __u32 zero)
 MR_INLINE __u64 mr_name_lower(struct mr_name *n, __u32 len)
 {
 	__u32 words = (len >> 3) & 31, i;
-	__u64 sum = 0, *p, w;
+	__u64 sum = 0, w;
+	mr_word *p;
 
 	for (i = 0; i < words; i++) {
 		w = mr_load64(n->text + ((i * 8) & MR_NAME_MASK));
 		sum += (__u32)w + (w >> 32);
-		p = (__u64 *)(n->text + ((i * 8) & MR_NAME_MASK));
+		p = (mr_word *)(n->text + ((i * 8) & MR_NAME_MASK));
 		*p = mr_lower8(w);
 	}
-	p = (__u64 *)(n->text + words * 8);
+	p = (mr_word *)(n->text + words * 8);
 	w = *p & ((1ULL << (8 * (len & 7))) - 1);
 	*p = mr_lower8(w);
 	return sum + (__u32)w + (w >> 32);

@@ -29,14 +29,76 @@
 #define MR_UNROLL
 #endif
 
-/* Eight bytes at any alignment. */
+/* All ones when v, which must be below 2^63, is 0; else 0.  Probes select by it: a branch per way doubles what the
+ * verifier must follow, and mispredicts. */
+MR_INLINE __u64 mr_if_zero(__u64 v)
+{
+	return (__u64)((__s64)(v - 1) >> 63);
+}
+
+/* Eight bytes of whatever they belong to. */
+typedef __u64 __attribute__((may_alias)) mr_word;
+
+/*
+ * Eight bytes at any alignment.  clang cuts a packed access for BPF into single
+ * bytes, though every machine we run on takes the plain one.
+ */
 MR_INLINE __u64 mr_load64(const void *p)
 {
+#ifdef __bpf__
+	return *(const mr_word *)p;
+#else
 	struct word {
 		__u64 v;
 	} __attribute__((packed, may_alias));
 
 	return ((const struct word *)p)->v;
+#endif
+}
+
+/* Four bytes likewise. */
+MR_INLINE __u32 mr_load32(const void *p)
+{
+#ifdef __bpf__
+	typedef __u32 __attribute__((may_alias)) half;
+
+	return *(const half *)p;
+#else
+	struct half {
+		__u32 v;
+	} __attribute__((packed, may_alias));
+
+	return ((const struct half *)p)->v;
+#endif
+}
+
+/* Store eight bytes likewise. */
+MR_INLINE void mr_store64(void *p, __u64 v)
+{
+#ifdef __bpf__
+	*(mr_word *)p = v;
+#else
+	struct word {
+		__u64 v;
+	} __attribute__((packed, may_alias));
+
+	((struct word *)p)->v = v;
+#endif
+}
+
+MR_INLINE void mr_store32(void *p, __u32 v)
+{
+#ifdef __bpf__
+	typedef __u32 __attribute__((may_alias)) half;
+
+	*(half *)p = v;
+#else
+	struct half {
+		__u32 v;
+	} __attribute__((packed, may_alias));
+
+	((struct half *)p)->v = v;
+#endif
 }
 
 #endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * rule.h - what the filter says of the question's name.
+ *
+ * The map look-ups around the probes of maps/filter.h, in the order of
+ * mr_filter_decide(): the Bloom word, then both buckets, then the stash.
+ */
+#ifndef BPF_RULE_H
+#define BPF_RULE_H
+
+#include "bpf/maps.h"
+
+/* Whether the unit may hold the name. */
+MR_INLINE int rule_maybe(const struct mr_unit *u, struct mr_hash h)
+{
+	__u64 bits = mr_bloom_bits(h), *word;
+	__u32 i = u->bloom_base + mr_bloom_word(h, u->bloom_mask);
+
+	word = bpf_map_lookup_elem(&mr_bloom, &i);
+	return word && (MR_READ(*word) & bits) == bits;
+}
+
+MR_INLINE struct mr_found rule_probe(const struct mr_unit *u, struct mr_hash h)
+{
+	__u32 first = u->bucket_base + mr_bucket_first(h, u->bucket_mask);
+	__u32 second = u->bucket_base + mr_bucket_second(h, u->bucket_mask);
+	struct mr_found found = { 0, 0 };
+	struct mr_filter_bucket *b;
+
+	b = bpf_map_lookup_elem(&mr_filter, &first);
+	if (b && mr_bucket_match(b, h, &found)) {
+		b = bpf_map_lookup_elem(&mr_filter, &second);
+		if (b)
+			mr_bucket_match(b, h, &found);
+	}
+	if (u->stash_count)
+		mr_stash_match(u, h, &found);
+	return found;
+}
+
+/* Weigh one entry for a group; a cell that is not there asks. */
+MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u32 depth, struct mr_decision *d)
+{
+	struct mr_verdict v = { MR_ASK, 0, 0, 0 }, *cell;
+	__u32 i = mr_verdict_cell(u, group, mr_entry_set(entry));
+
+	if (!entry)
+		return;
+	cell = bpf_map_lookup_elem(&mr_verdicts, &i);
+	if (cell)
+		v = *cell;
+	mr_decide(d, v, entry, depth);
+}
+
+/**
+ * Decide about the name and its parents in one filter unit.
+ *
+ * @n       hashed
+ * @labels  n->labels
+ * @ret     in the scratch
+ */
+MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_name *n, __u32 labels, __u32 group,
+			 struct mr_decision *ret)
+{
+	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
+	__u32 depths = u->depths, i;
+	struct mr_found found;
+	struct mr_hash h;
+
+	*ret = none;
+	for (i = 0; i <= MR_LABELS_MAX; i++) {
+		if (i > labels)
+			break;
+		h = n->hash[i];
+		if (!(depths >> i & 1) || !rule_maybe(u, h))
+			continue;
+		found = rule_probe(u, h);
+		if (i == labels)
+			rule_weigh(u, group, found.exact, i, ret);
+		rule_weigh(u, group, found.subtree, i, ret);
+	}
+}
+
+#endif
