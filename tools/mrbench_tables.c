@@ -33,6 +33,8 @@ struct bench_tables {
 	uint8_t *pages;
 	uint32_t filter_buckets, bloom_words, answer_buckets, answer_pages;
 	uint32_t unit;			/* the next free one */
+	uint32_t *answer;		/* numbers of the names that have one */
+	struct mr_hash *owner;		/* what stands in each way of the filter, while it is filled */
 };
 
 static uint32_t power_of_two(uint64_t at_least)
@@ -46,12 +48,57 @@ static uint32_t power_of_two(uint64_t at_least)
 
 /* ---- filter ---- */
 
-static bool put_way(struct mr_filter_bucket *b, uint64_t entry)
+/* Put an entry into an empty way; returns the way, or -1 when all are taken. */
+static int put_way(struct mr_filter_bucket *b, uint64_t entry)
 {
 	for (int i = 0; i < MR_BUCKET_WAYS; i++) {
 		if (mr_entry_set(b->way[i]))
 			continue;
 		b->way[i] = entry | (b->way[i] & MR_ENTRY_OVERFLOW);
+		return i;
+	}
+	return -1;
+}
+
+/* Put an entry into either of its buckets, and remember what stands there. */
+static bool put_either(struct bench_tables *t, struct mr_hash h, uint64_t entry)
+{
+	struct mr_unit *u = &t->conf->unit[0];
+	uint32_t first = mr_bucket_first(h, u->bucket_mask), at = first;
+	int way = put_way(&t->filter[at], entry);
+
+	if (way < 0) {
+		at = mr_bucket_second(h, u->bucket_mask);
+		way = put_way(&t->filter[at], entry);
+		if (way < 0)
+			return false;
+		t->filter[first].way[0] |= MR_ENTRY_OVERFLOW;
+	}
+	t->owner[at * MR_BUCKET_WAYS + (unsigned)way] = h;
+	return true;
+}
+
+/* Both buckets are full: send one that stands in its first bucket here to its second. */
+static bool displace(struct bench_tables *t, struct mr_hash h, uint64_t entry)
+{
+	struct mr_unit *u = &t->conf->unit[0];
+	uint32_t at = mr_bucket_first(h, u->bucket_mask);
+	struct mr_filter_bucket *b = &t->filter[at];
+
+	for (unsigned i = 0; i < MR_BUCKET_WAYS; i++) {
+		struct mr_hash other = t->owner[at * MR_BUCKET_WAYS + i];
+		uint32_t to = mr_bucket_second(other, u->bucket_mask);
+		int way;
+
+		if (mr_bucket_first(other, u->bucket_mask) != at)
+			continue;
+		way = put_way(&t->filter[to], b->way[i] & ~MR_ENTRY_OVERFLOW);
+		if (way < 0)
+			continue;
+		t->owner[to * MR_BUCKET_WAYS + (unsigned)way] = other;
+		t->owner[at * MR_BUCKET_WAYS + i] = h;
+		b->way[i] = entry | (b->way[i] & MR_ENTRY_OVERFLOW);
+		b->way[0] |= MR_ENTRY_OVERFLOW;
 		return true;
 	}
 	return false;
@@ -61,18 +108,10 @@ static int put_blocked(struct bench_tables *t, const struct mr_name *n)
 {
 	struct mr_unit *u = &t->conf->unit[0];
 	struct mr_hash h = n->hash[n->labels];
-	struct mr_filter_bucket *b = &t->filter[mr_bucket_first(h, u->bucket_mask)];
 	uint64_t entry = mr_entry(h, SET_BLOCKED, true);
 
-	if (!put_way(b, entry)) {
-		if (put_way(&t->filter[mr_bucket_second(h, u->bucket_mask)], entry)) {
-			b->way[0] |= MR_ENTRY_OVERFLOW;
-		} else if (u->stash_count < MR_STASH_MAX) {
-			u->stash[u->stash_count++] = (struct mr_stash_entry){ h.h1, entry };
-		} else {
-			return -ENOSPC;
-		}
-	}
+	if (!put_either(t, h, entry) && !displace(t, h, entry))
+		return -ENOSPC;
 	t->bloom[mr_bloom_word(h, u->bloom_mask)] |= mr_bloom_bits(h);
 	u->depths |= 1U << n->labels;
 	u->entries++;
@@ -94,6 +133,9 @@ static int fill_filter(struct bench_tables *t, const struct bench_sizes *s)
 	struct mr_name hashed;
 	int err = 0;
 
+	t->owner = calloc((size_t)t->filter_buckets * MR_BUCKET_WAYS, sizeof(*t->owner));
+	if (!t->owner)
+		return -ENOMEM;
 	u->bucket_mask = t->filter_buckets - 1;
 	u->bloom_mask = t->bloom_words - 1;
 	u->sets = SET_BLOCKED + 1;
@@ -106,6 +148,8 @@ static int fill_filter(struct bench_tables *t, const struct bench_sizes *s)
 		if (!err)
 			err = put_blocked(t, &hashed);
 	}
+	free(t->owner);
+	t->owner = NULL;
 	return err;
 }
 
@@ -137,13 +181,16 @@ static bool enter_bucket(struct bench_tables *t, uint64_t place, uint32_t unit)
 	return false;
 }
 
+/* Put one answer; -ENOSPC when its bucket is full, where the daemon would evict another. */
 static int put_answer(struct bench_tables *t, const struct mr_name *n, const uint8_t *body, uint16_t body_len,
 		      unsigned rcode, uint16_t ttl_at, uint64_t now)
 {
 	struct mr_answer *a = take_units(t, mr_answer_units(n->len, body_len));
 	uint64_t place = mr_answer_place(n->hash[n->labels], 1, 0, t->secret);
 
-	if (!a || !enter_bucket(t, place, (uint32_t)(((uint8_t *)a - t->pages) / MR_UNIT_SIZE)))
+	if (!a)
+		return -ENOMEM;
+	if (!enter_bucket(t, place, (uint32_t)(((uint8_t *)a - t->pages) / MR_UNIT_SIZE)))
 		return -ENOSPC;
 	a->born = now;
 	a->expires = a->stale_until = now + LIFE_NS;
@@ -164,25 +211,43 @@ static int put_answer(struct bench_tables *t, const struct mr_name *n, const uin
 	return 0;
 }
 
-static int fill_answers(struct bench_tables *t, const struct bench_sizes *s)
+static int fill_answer(struct bench_tables *t, enum bench_space space, uint32_t number, uint64_t now)
 {
 	static const uint8_t record[] = { 0xc0, 12, 0, 1, 0, 1, 0, 1, 0x51, 0x80, 0, 4, 192, 0, 2, 1 };
 	static const uint8_t soa[] = { 0, 0, 6, 0, 1, 0, 0, 0x0e, 0x10, 0, 22, 0, 0, 0, 0, 0, 1, 0, 0, 0x0e, 0x10,
 				       0, 0, 2, 0x58, 0, 1, 0x51, 0x80, 0, 0, 0x0e, 0x10 };
-	uint64_t now = clock_coarse_ns();
+	bool negative = space == BENCH_NEGATIVE;
 	struct bench_name name;
 	struct mr_name hashed;
+	int err;
+
+	bench_name(space, number, &name);
+	err = hash_name(t, &name, &hashed);
+	if (!err)
+		err = put_answer(t, &hashed, negative ? soa : record, negative ? sizeof(soa) : sizeof(record),
+				 negative ? 3 : 0, negative ? 5 : 6, now);
+	return err;
+}
+
+static int fill_answers(struct bench_tables *t, const struct bench_sizes *s)
+{
+	uint64_t now = clock_coarse_ns();
 	int err = 0;
 
 	t->unit = MR_PAGE_UNITS;
-	for (uint32_t i = 0; i < s->answers + s->hot && !err; i++) {
-		bool negative = i >= s->answers;
-
-		bench_name(negative ? BENCH_NEGATIVE : BENCH_CACHED, negative ? i - s->answers : i, &name);
-		err = hash_name(t, &name, &hashed);
+	t->answer = malloc(sizeof(*t->answer) * (s->answers + 1));
+	if (!t->answer)
+		return -ENOMEM;
+	for (uint32_t i = 0, n = 0; n < s->hot && !err; i++) {
+		err = fill_answer(t, BENCH_NEGATIVE, i, now);
+		n += !err;
+		err = err == -ENOSPC ? 0 : err;
+	}
+	for (uint32_t i = 0, n = 0; n < s->answers && !err; i++) {
+		err = fill_answer(t, BENCH_CACHED, i, now);
 		if (!err)
-			err = put_answer(t, &hashed, negative ? soa : record, negative ? sizeof(soa) : sizeof(record),
-					 negative ? 3 : 0, negative ? 5 : 6, now);
+			t->answer[n++] = i;
+		err = err == -ENOSPC ? 0 : err;
 	}
 	return err;
 }
@@ -244,7 +309,7 @@ static int load(struct bench_tables *t, const struct bench_sizes *s)
 	t->filter_buckets = power_of_two((uint64_t)names * 100 / 50 / MR_BUCKET_WAYS);
 	t->bloom_words = power_of_two(names / 8);
 	t->answer_buckets = power_of_two((uint64_t)answers * 2 / MR_ANSWER_WAYS);
-	t->answer_pages = answers / (MR_PAGE_UNITS / 2) + 2;
+	t->answer_pages = answers / (MR_PAGE_UNITS / 2) * 17 / 16 + 4;
 	t->skel = fastpath_bpf__open();
 	if (!t->skel)
 		return -errno;
@@ -298,12 +363,18 @@ void bench_tables_free(struct bench_tables *t)
 		return;
 	/* The mappings go with the process; a skeleton holds the rest. */
 	fastpath_bpf__destroy(t->skel);
+	free(t->answer);
 	free(t);
 }
 
 int bench_tables_program(const struct bench_tables *t)
 {
 	return bpf_program__fd(t->skel->progs.fastpath);
+}
+
+uint32_t bench_tables_answer(const struct bench_tables *t, uint32_t i)
+{
+	return t->answer[i];
 }
 
 uint64_t bench_tables_filter_bytes(const struct bench_tables *t)
