@@ -66,7 +66,7 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 	s->place = mr_answer_place(s->name.hash[labels], s->query.qtype, s->key, l->secret);
 	client_group(l->conf, l->secret, s->packet.source, &s->client);
 	world_barrier();
-	rule_find(&l->conf->unit[active], &s->name, labels, s->client.group, &s->decision);
+	rule_find(&l->conf->unit[active], &s->name, labels, s->client.group, &s->found, &s->decision);
 	world_barrier();
 	if (l->why) {
 		l->why->verdict = s->decision.verdict.kind;

@@ -63,6 +63,7 @@ MAPPED_ARRAY(mr_why, struct mr_why, 1);
 struct mr_scratch {
 	struct packet packet;
 	struct query query;
+	struct mr_found found;		/* of the name or parent that the filter is asked for */
 	struct mr_decision decision;
 	struct mr_outcome client;
 	__u32 key;			/* enum mr_answer_key that an answer was found under */

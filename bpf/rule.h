@@ -20,22 +20,25 @@ MR_INLINE int rule_maybe(const struct mr_unit *u, struct mr_hash h)
 	return word && (MR_READ(*word) & bits) == bits;
 }
 
-MR_INLINE struct mr_found rule_probe(const struct mr_unit *u, struct mr_hash h)
+/* Fill found with what the unit holds for a name that it may hold. */
+MR_INLINE void rule_probe(const struct mr_unit *u, struct mr_hash h, struct mr_found *found)
 {
 	__u32 first = u->bucket_base + mr_bucket_first(h, u->bucket_mask);
 	__u32 second = u->bucket_base + mr_bucket_second(h, u->bucket_mask);
-	struct mr_found found = { 0, 0 };
+	const struct mr_found none = { 0, 0 };
 	struct mr_filter_bucket *b;
 
+	*found = none;
 	b = bpf_map_lookup_elem(&mr_filter, &first);
-	if (b && mr_bucket_match(b, h, &found)) {
+	if (b && mr_bucket_match(b, h, found)) {
 		b = bpf_map_lookup_elem(&mr_filter, &second);
 		if (b)
-			mr_bucket_match(b, h, &found);
+			mr_bucket_match(b, h, found);
 	}
+	world_barrier();
 	if (u->stash_count)
-		mr_stash_match(u, h, &found);
-	return found;
+		mr_stash_match(u, h, found);
+	world_barrier();
 }
 
 /* Weigh one entry for a group; a cell that is not there asks. */
@@ -44,7 +47,7 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u
 	struct mr_verdict v = { MR_ASK, 0, 0, 0 }, *cell;
 	__u32 i = mr_verdict_cell(u, group, mr_entry_set(entry));
 
-	if (!entry)
+	if (!mr_entry_set(entry))
 		return;
 	cell = bpf_map_lookup_elem(&mr_verdicts, &i);
 	if (cell)
@@ -57,14 +60,13 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u
  *
  * @n       hashed
  * @labels  n->labels
- * @ret     in the scratch
+ * @found   room to work in, in the scratch like the result
  */
 MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_name *n, __u32 labels, __u32 group,
-			 struct mr_decision *ret)
+			 struct mr_found *found, struct mr_decision *ret)
 {
 	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
 	__u32 depths = u->depths, i;
-	struct mr_found found;
 	struct mr_hash h;
 
 	*ret = none;
@@ -74,10 +76,10 @@ MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_name *n, __u32
 		h = n->hash[i];
 		if (!(depths >> i & 1) || !rule_maybe(u, h))
 			continue;
-		found = rule_probe(u, h);
+		rule_probe(u, h, found);
 		if (i == labels)
-			rule_weigh(u, group, found.exact, i, ret);
-		rule_weigh(u, group, found.subtree, i, ret);
+			rule_weigh(u, group, found->exact, i, ret);
+		rule_weigh(u, group, found->subtree, i, ret);
 	}
 }
 

@@ -52,7 +52,7 @@ struct mr_verdict {
 	__u32 pad2;
 };
 
-/* An entry that found no place: its hash, and the entry as it would stand in a bucket. */
+/* An entry that found no place: its hash, and the entry as it would stand in a bucket; all zero: an empty row. */
 struct mr_stash_entry {
 	__u64 h1;
 	__u64 entry;
@@ -106,7 +106,7 @@ MR_INLINE __u64 mr_bloom_bits(struct mr_hash h)
 	return 1ULL << (h.h0 & 63) | 1ULL << ((h.h0 >> 6) & 63) | 1ULL << ((h.h0 >> 12) & 63);
 }
 
-/* What the filter holds for one name: the words of its entries, without the overflow mark; 0 is none. */
+/* What the filter holds for one name: the words of its entries; set 0 is none, whatever else is there. */
 struct mr_found {
 	__u64 exact;
 	__u64 subtree;
@@ -120,19 +120,18 @@ struct mr_decision {
 	__u32 pad;
 };
 
-/**
- * Note an entry word if it is for the name.
- *
- * The overflow mark may stand in a way 0 that is otherwise empty, so emptiness
- * is set 0 and never the whole word.
+/*
+ * Note an entry word if it is for the name.  A name has one entry of a kind,
+ * or, while it moves, the same word twice, so noting is an OR; an empty way,
+ * whose set is 0, adds nothing even if it carries the overflow mark.
  */
 MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *found)
 {
-	__u64 same = mr_if_zero((entry ^ h.h0) >> 16) & ~mr_if_zero(mr_entry_set(entry));
-	__u64 exact = same & mr_if_zero(entry & MR_ENTRY_SUBTREE), subtree = same & ~exact;
+	__u64 mine = entry & mr_if_zero((entry ^ h.h0) >> 16);
+	__u64 subtree = 0 - (mine >> 1 & 1);
 
-	found->exact = (found->exact & ~exact) | (entry & exact & ~MR_ENTRY_OVERFLOW);
-	found->subtree = (found->subtree & ~subtree) | (entry & subtree & ~MR_ENTRY_OVERFLOW);
+	found->exact |= mine & ~subtree;
+	found->subtree |= mine & subtree;
 }
 
 /**
@@ -152,16 +151,16 @@ MR_INLINE int mr_bucket_match(const struct mr_filter_bucket *b, struct mr_hash h
 	return first & MR_ENTRY_OVERFLOW;
 }
 
-/* Note what the unit's stash holds for the name. */
+/* Note what the unit's stash holds for the name; rows that are not in use are zero. */
 MR_INLINE void mr_stash_match(const struct mr_unit *u, struct mr_hash h, struct mr_found *found)
 {
-	__u32 count = MR_READ(u->stash_count), i;
+	__u64 differ;
+	__u32 i;
 
 	for (i = 0; i < MR_STASH_MAX; i++) {
-		if (i >= count)
-			break;
-		if (MR_READ(u->stash[i].h1) == h.h1)
-			mr_entry_match(MR_READ(u->stash[i].entry), h, found);
+		differ = MR_READ(u->stash[i].h1) ^ h.h1;
+		differ = (differ | differ >> 32) & 0xffffffff;
+		mr_entry_match(MR_READ(u->stash[i].entry) & mr_if_zero(differ), h, found);
 	}
 }
 
@@ -181,7 +180,7 @@ MR_INLINE void mr_decide(struct mr_decision *d, struct mr_verdict v, __u64 entry
 	if (v.kind <= d->verdict.kind)
 		return;
 	d->verdict = v;
-	d->entry = entry;
+	d->entry = entry & ~MR_ENTRY_OVERFLOW;
 	d->depth = depth;
 }
 
@@ -202,7 +201,8 @@ MR_INLINE struct mr_found mr_filter_find(const struct mr_unit *u, const struct m
 		return found;
 	if (mr_bucket_match(&buckets[u->bucket_base + mr_bucket_first(h, u->bucket_mask)], h, &found))
 		mr_bucket_match(&buckets[u->bucket_base + mr_bucket_second(h, u->bucket_mask)], h, &found);
-	mr_stash_match(u, h, &found);
+	if (MR_READ(u->stash_count))
+		mr_stash_match(u, h, &found);
 	return found;
 }
 
@@ -213,7 +213,7 @@ MR_INLINE void mr_filter_weigh(const struct mr_unit *u, const struct mr_verdict 
 	struct mr_verdict v = { MR_ASK, 0, 0, 0 };
 	__u32 cell = mr_verdict_cell(u, group, mr_entry_set(entry));
 
-	if (!entry)
+	if (!mr_entry_set(entry))
 		return;
 	if (cell != ~0U)
 		v = verdicts[cell];

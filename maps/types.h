@@ -33,7 +33,9 @@
  * verifier must follow, and mispredicts. */
 MR_INLINE __u64 mr_if_zero(__u64 v)
 {
-	return (__u64)((__s64)(v - 1) >> 63);
+	v--;
+	__asm__("" : "+r"(v));		/* or clang makes the branch after all */
+	return (__u64)((__s64)v >> 63);
 }
 
 /* Eight bytes of whatever they belong to. */
