@@ -284,8 +284,12 @@ static double tenth(double v)
 static void add(json_t *out, json_t *detail, const char *name, const struct figure *f)
 {
 	json_object_set_new(out, name, f->kept ? json_real(tenth(f->median)) : json_null());
-	json_object_set_new(detail, name, json_pack("{s:i, s:f, s:f, s:f}", "kept", (int)f->kept, "min", tenth(f->least),
-						    "quartiles", tenth(f->spread), "null", tenth(f->null)));
+	if (f->kept)
+		json_object_set_new(detail, name, json_pack("{s:i, s:f, s:f, s:f}", "kept", (int)f->kept, "min",
+							    tenth(f->least), "quartiles", tenth(f->spread), "null",
+							    tenth(f->null)));
+	else
+		json_object_set_new(detail, name, json_pack("{s:i}", "kept", 0));
 }
 
 static int report(const struct bench *b)
@@ -315,7 +319,7 @@ static int report(const struct bench *b)
 	json_object_set_new(out, "answer_bytes", json_integer((json_int_t)bench_tables_answer_bytes(b->tables)));
 	json_object_set_new(out, "verified_insns", json_integer(bench_tables_insns(b->tables)));
 	json_object_set_new(out, "cpu", json_integer(b->o->cpu));
-	json_dumpf(out, stdout, JSON_INDENT(2));
+	json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
 	putchar('\n');
 	json_decref(out);
 	return 0;
