@@ -106,6 +106,8 @@ def judge_round(b):
         "cell": cell, "wrong": wrong, "qps": round(replies / seconds), "sent_qps": round(b.get("queries", 0) / seconds),
         "server_ns": (int(b["server_ns"][1]) - int(b["server_ns"][0])) / replies if replies else None,
         "client_ns": (int(b["client_ns"][1]) - int(b["client_ns"][0])) / replies if replies else None,
+        "server_share": (int(b["server_ns"][1]) - int(b["server_ns"][0]) + int(b["client_ns"][1]) - int(b["client_ns"][0])) /
+                        (seconds * 1e9),
         "load_cpu_busy": min(1.0, (wall - idle[0]) / seconds), "server_cpu_busy": min(1.0, (wall - idle[1]) / seconds),
     }
 
@@ -114,14 +116,14 @@ def veth(folder, skipped, faults):
     """Medians of the rounds, and the rounds."""
     judged = [judge_round(b) for b in rounds_of(os.path.join(folder, "veth"))]
     faults += [f"{j['cell']}: {j['wrong']}" for j in judged if j["wrong"]]
-    out = {"rounds": len(judged) // len(CELLS), "cells": {}}
+    out = {"cells": {}}
     for cell in CELLS:
         good = [j for j in judged if j["cell"] == cell and not j["wrong"]]
         out[cell + "_qps"] = round(statistics.median(j["qps"] for j in good)) if good else None
         out["cells"][cell] = {
             key: round(statistics.median(j[key] for j in good), 2) for key in
-            ("sent_qps", "server_ns", "client_ns", "load_cpu_busy", "server_cpu_busy")
-        } | {"qps": [j["qps"] for j in good]} if good else None
+            ("sent_qps", "server_ns", "client_ns", "server_share", "load_cpu_busy", "server_cpu_busy")
+        } | {"kept": len(good), "qps": [j["qps"] for j in good]} if good else None
     return out
 
 
