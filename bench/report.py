@@ -85,9 +85,6 @@ def judge_round(b):
     """One round of load: figures, or what is wrong with it."""
     cell, seconds = b["cell"][0], float(b["cell"][1])
     replies = b.get("replies", 0)
-    spent = [int(x) for x in b["idle"]]
-    wall = (spent[5] - spent[4]) / 1e9
-    idle = [(spent[2 + i] - spent[i]) / spent[6] for i in (0, 1)]
     delta = {k: v - b["before"].get(k, 0) for k, v in b["after"].items()}
     right = b.get("rcodes", {}).get("NOERROR", 0)
     wrong = None
@@ -101,14 +98,12 @@ def judge_round(b):
         wrong = f"{replies} answers arrived, but only {delta.get(cell, 0)} were given"
     elif "native" not in b.get("using", ""):
         wrong = "the load generator did not run in native mode: " + b.get("using", "")
-    # The generator starts and ends outside of its seconds; both CPUs are idle then.
+    server, client = (int(b[k][1]) - int(b[k][0]) for k in ("server_ns", "client_ns"))
+    # The serving core answers and receives the answers; server_share is the part of it that both had.
     return {
-        "cell": cell, "wrong": wrong, "qps": round(replies / seconds), "sent_qps": round(b.get("queries", 0) / seconds),
-        "server_ns": (int(b["server_ns"][1]) - int(b["server_ns"][0])) / replies if replies else None,
-        "client_ns": (int(b["client_ns"][1]) - int(b["client_ns"][0])) / replies if replies else None,
-        "server_share": (int(b["server_ns"][1]) - int(b["server_ns"][0]) + int(b["client_ns"][1]) - int(b["client_ns"][0])) /
-                        (seconds * 1e9),
-        "load_cpu_busy": min(1.0, (wall - idle[0]) / seconds), "server_cpu_busy": min(1.0, (wall - idle[1]) / seconds),
+        "cell": cell, "wrong": wrong, "counts": b["cell"][2] == "yes", "qps": round(replies / seconds), "sent_qps": round(b.get("queries", 0) / seconds),
+        "server_ns": server / replies if replies else None, "client_ns": client / replies if replies else None,
+        "server_share": (server + client) / (seconds * 1e9), "load_share": (float(b["load_s"][0]) + float(b["load_s"][1])) / seconds,
     }
 
 
@@ -118,12 +113,13 @@ def veth(folder, skipped, faults):
     faults += [f"{j['cell']}: {j['wrong']}" for j in judged if j["wrong"]]
     out = {"cells": {}}
     for cell in CELLS:
-        good = [j for j in judged if j["cell"] == cell and not j["wrong"]]
+        good = [j for j in judged if j["cell"] == cell and j["counts"] and not j["wrong"]]
         out[cell + "_qps"] = round(statistics.median(j["qps"] for j in good)) if good else None
         out["cells"][cell] = {
             key: round(statistics.median(j[key] for j in good), 2) for key in
-            ("sent_qps", "server_ns", "client_ns", "server_share", "load_cpu_busy", "server_cpu_busy")
+            ("sent_qps", "server_ns", "client_ns", "server_share", "load_share")
         } | {"kept": len(good), "qps": [j["qps"] for j in good]} if good else None
+        out["shares"] = [[j["cell"], round(j["server_share"], 2), j["qps"]] for j in judged]
     return out
 
 
@@ -169,10 +165,10 @@ def print_table(r):
     for key in ["null_ns"] + [k for k in r["detail"]]:
         d = r["detail"].get(key, {})
         print(f"  {key[:-3]:<40} {show(r[key]):>11} {show(d.get('min')) if d else '':>8} {d.get('kept', '')!s:>6}")
-    print("\nanswers/s over veth, native                        median   ns of the server's core   busy: server, load")
+    print("\nanswers/s over veth, native                        median   server, client ns   busy: server's core, load's")
     for cell in CELLS:
         c = r["veth"]["cells"].get(cell)
-        tail = f"{c['server_ns']:>12.0f} {c['server_cpu_busy']:>24.0%}, {c['load_cpu_busy']:.0%}" if c else ""
+        tail = f"{c['server_ns']:>11.0f}, {c['client_ns']:.0f} {c['server_share']:>17.0%}, {c['load_share']:.0%}" if c else ""
         print(f"  {cell:<40} {show(r[cell + '_qps']):>15}{tail}")
     print()
     for v in r["verdicts"]:
