@@ -112,7 +112,7 @@ MR_INLINE enum mr_stat answer_fit(const struct mr_answer *a, const struct mr_con
 {
 	__u32 slot = a->generation_slot & (MR_GENERATIONS - 1), size;
 
-	if (a->generation != MR_READ(conf->generation[slot]) && slot == a->generation_slot)
+	if (slot != a->generation_slot || a->generation != MR_READ(conf->generation[slot]))
 		return MR_STAT_pass_generation;
 	if ((a->flags & MR_ANSWER_CHAIN) && a->filter_generation != conf->filter_generation)
 		return MR_STAT_pass_generation;

@@ -96,8 +96,8 @@ int ctl_config_reference(struct ctl *c)
 {
 	const struct config_option *o;
 	json_t *rows;
-	unsigned count, i;
 	char *text;
+	unsigned i;
 
 	if (!c->json) {
 		text = config_reference();
@@ -109,12 +109,11 @@ int ctl_config_reference(struct ctl *c)
 		free(text);
 		return CTL_OK;
 	}
-	o = config_options(&count);
 	rows = json_array();
-	for (i = 0; i < count; i++)
-		json_array_append_new(rows, json_pack("{s:s, s:s, s:s?, s:I, s:I, s:b, s:s}", "path", o[i].path, "expected",
-						      o[i].expected, "default", o[i].fallback, "min", (json_int_t)o[i].min,
-						      "max", (json_int_t)o[i].max, "restart", o[i].restart, "help", o[i].help));
+	for (i = 0; (o = config_option(i)); i++)
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:s?, s:I, s:I, s:b, s:s}", "path", o->path, "expected",
+						      o->expected, "default", o->fallback, "min", (json_int_t)o->min,
+						      "max", (json_int_t)o->max, "restart", o->restart, "help", o->help));
 	print_json(json_pack("{s:o}", "options", rows));
 	return CTL_OK;
 }

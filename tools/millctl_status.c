@@ -133,7 +133,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	table_row(t, "upstreams", join(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
 	table_row(t, "workers", show_number(ctl_number(o, "workers")));
 	add_fastpath(t, o);
-	snprintf(line, sizeof(line), "%s names of %s lists, %s of them judged by the daemon", show_number(ctl_number(o, "filter.entries")),
+	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s", show_number(ctl_number(o, "filter.entries")),
 		 show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
 	table_row(t, "filter", line);
 	add_counts(t, stats);

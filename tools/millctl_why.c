@@ -48,6 +48,7 @@ static void add_answer(struct table *t, const json_t *k)
 
 static void show_kernel(const json_t *k)
 {
+	const char *help = ctl_text(k, "stat.help");
 	struct table *t = table_new("ll");
 	char line[400];
 
@@ -56,7 +57,10 @@ static void show_kernel(const json_t *k)
 		table_print(t, 0);
 		return;
 	}
-	printf("kernel   %s: %s\n", ctl_bool(k, "answered") ? "answers" : "passes it to the daemon", ctl_text(k, "stat.help"));
+	/* "answered: blocked by the filter" reads better without its first word here */
+	if (ctl_bool(k, "answered") && !strncmp(help, "answered: ", 10))
+		help += 10;
+	printf("kernel   %s: %s\n", ctl_bool(k, "answered") ? "answers" : "passes it to the daemon", help);
 	table_row(t, "counter", ctl_text(k, "stat.name"));
 	table_row(t, "verdict", verdict(k, line, sizeof(line)));
 	snprintf(line, sizeof(line), "%s (%llu), access: %s", ctl_text(k, "group_name"),
@@ -69,21 +73,6 @@ static void show_kernel(const json_t *k)
 	table_row(t, "time", show_ns(ctl_number(k, "ns")));
 	table_print(t, 2);
 	show_message(ctl_get(k, "reply"));
-}
-
-static void show_daemon(const json_t *d)
-{
-	struct table *t = table_new("ll");
-	char line[400];
-
-	if (*ctl_text(d, "error"))
-		printf("\ndaemon   gave no answer: %s\n", ctl_text(d, "error"));
-	else
-		printf("\ndaemon   answers from: %s\n", ctl_text(d, "source"));
-	table_row(t, "verdict", verdict(d, line, sizeof(line)));
-	table_row(t, "group", ctl_text(d, "group_name"));
-	table_print(t, 2);
-	show_message(ctl_get(d, "reply"));
 }
 
 /* Octets of a message's "hex"; NULL when there is none.  The caller frees. */
@@ -105,41 +94,67 @@ static uint8_t *octets(const json_t *side, size_t *ret_size)
 	return p;
 }
 
+/* As compare_replies(), for both sides' messages; -ENODATA when one has none. */
+static int compare_sides(const json_t *k, const json_t *d, void (*differs)(const char *line))
+{
+	size_t k_size = 0, d_size = 0;
+	uint8_t *left = octets(k, &k_size), *right = octets(d, &d_size);
+	int n = left && right ? compare_replies(left, k_size, right, d_size, differs) : -ENODATA;
+
+	free(left);
+	free(right);
+	return n;
+}
+
+static void say_nothing(const char *line)
+{
+}
+
+static void show_daemon(const json_t *k, const json_t *d)
+{
+	struct table *t = table_new("ll");
+	char line[400];
+
+	if (*ctl_text(d, "error"))
+		printf("\ndaemon   gave no answer: %s\n", ctl_text(d, "error"));
+	else
+		printf("\ndaemon   answers from: %s\n", ctl_text(d, "source"));
+	table_row(t, "verdict", verdict(d, line, sizeof(line)));
+	table_row(t, "group", ctl_text(d, "group_name"));
+	table_print(t, 2);
+	if (compare_sides(k, d, say_nothing) == 0)
+		printf("      the same answer\n");
+	else
+		show_message(ctl_get(d, "reply"));
+}
+
 static void print_difference(const char *line)
 {
 	printf("  - %s\n", line);
 }
 
-/* Verdicts are comparable only where the kernel came to one. */
 static bool verdicts_differ(const json_t *k, const json_t *d)
 {
 	return strcmp(ctl_text(k, "verdict"), ctl_text(d, "verdict")) || strcmp(ctl_text(k, "list"), ctl_text(d, "list"));
 }
 
-static int show_agreement(const json_t *k, const json_t *d)
+static void show_agreement(const json_t *k, const json_t *d)
 {
-	size_t k_size = 0, d_size = 0;
-	uint8_t *left = octets(k, &k_size), *right = octets(d, &d_size);
-	int n = 0;
+	int n;
 
 	putchar('\n');
-	if (!left || !right) {
-		printf("Nothing to compare: only answers of both can agree or differ.\n");
-	} else {
-		n = compare_replies(left, k_size, right, d_size, print_difference);
-		if (n >= 0 && !strcmp(ctl_text(k, "source"), "blocked") && verdicts_differ(k, d)) {
-			print_difference("the verdicts are not the same");
-			n++;
-		}
-		if (n < 0)
-			printf("The answers cannot be compared: %s\n", n == -EBADMSG ? "one is malformed" : strerror(-n));
-		else
-			printf(n ? "Kernel and daemon differ, as listed above.\n" :
-			       "Kernel and daemon agree (ID and TTLs apart).\n");
+	n = compare_sides(k, d, print_difference);
+	/* The kernel's verdict means something only where it acted on it: what passes is judged by the daemon. */
+	if (n >= 0 && !strcmp(ctl_text(k, "source"), "blocked") && verdicts_differ(k, d)) {
+		print_difference("the verdicts are not the same");
+		n++;
 	}
-	free(left);
-	free(right);
-	return CTL_OK;
+	if (n == -ENODATA)
+		printf("Nothing to compare: only answers of both can agree or differ.\n");
+	else if (n < 0)
+		printf("The answers cannot be compared: %s.\n", n == -EBADMSG ? "one is malformed" : strerror(-n));
+	else
+		printf(n ? "Kernel and daemon differ, as listed above.\n" : "Kernel and daemon agree (ID and TTLs apart).\n");
 }
 
 static int show_why(struct ctl *c, const json_t *o)
@@ -150,8 +165,9 @@ static int show_why(struct ctl *c, const json_t *o)
 	       ctl_text(o, "question.client"), ctl_bool(o, "question.dnssec_ok") ? " with DNSSEC OK" :
 	       ctl_bool(o, "question.edns") ? "" : " without EDNS");
 	show_kernel(k);
-	show_daemon(d);
-	return show_agreement(k, d);
+	show_daemon(k, d);
+	show_agreement(k, d);
+	return CTL_OK;
 }
 
 int ctl_why(struct ctl *c)

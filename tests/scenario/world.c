@@ -126,8 +126,10 @@ static int make_filter(struct world *w, struct snapshot *s)
 		return err;
 	}
 	s->verdicts_owned = filter_verdicts(s->filter_owned, &group, 1);
+	w->unit = *filter_unit(s->filter_owned);
+	w->unit.groups = 1;
 	s->filter = (struct filter_view){
-		.unit = filter_unit(s->filter_owned), .buckets = filter_buckets(s->filter_owned),
+		.unit = &w->unit, .buckets = filter_buckets(s->filter_owned),
 		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned,
 	};
 	return s->verdicts_owned ? 0 : -ENOMEM;

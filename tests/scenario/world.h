@@ -26,6 +26,7 @@ struct world {
 	struct mr_secret secret;
 	struct config *config;
 	struct filter_builder *builder;
+	struct mr_unit unit;		/* that of the filter, for one group */
 	bool running;			/* the first ask has been made */
 	struct resolver resolver;
 	struct world_client client[WORLD_TAGS];

@@ -36,7 +36,9 @@ static inline uint64_t clock_fine_ns(void)
 /* How far the boot clock is ahead of the monotonic one: it grows by the time spent suspended. */
 static inline uint64_t clock_suspended_ns(void)
 {
-	return clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);	/* the one behind first: never a difference below 0 */
+
+	return clock_ns(CLOCK_BOOTTIME) - monotonic;
 }
 
 #endif

@@ -91,7 +91,7 @@ static uint32_t *slot_find(struct shard *s, const struct place *p, const struct 
 	return NULL;
 }
 
-/* Empty the slot that @link leads to; the caller drops the reference, outside the lock. */
+/* Empty the slot that @link leads to; the reference is the caller's to drop, on the query path outside the lock. */
 static struct dns_answer *slot_take(struct shard *s, uint32_t *link)
 {
 	uint32_t i = *link;

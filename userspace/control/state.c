@@ -46,7 +46,7 @@ int state_folders(const struct config *config, uid_t uid, gid_t gid, struct err_
 
 static int write_secret(const char *path, const struct mr_secret *s, uid_t uid, gid_t gid, struct err_at *reterr)
 {
-	char temp[CONFIG_PATH_MAX + 8];
+	char temp[CONFIG_PATH_MAX + 24];
 	int fd, err = 0;
 
 	snprintf(temp, sizeof(temp), "%s.new", path);

@@ -57,7 +57,12 @@ struct dns_block {
 int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct dns_reply_limits *l,
 		      uint8_t *buf, size_t size);
 
-/* Write a query to an upstream: our ID and flags, the name with the letters of @name, OPT 1232 (DO from key bits) when @edns. */
+/**
+ * Write a query to an upstream: our ID and flags, the name with the letters of
+ * @name, OPT 1232 (DO from key bits) when @edns.
+ *
+ * Returns the length, or -EMSGSIZE when it does not fit @buf.
+ */
 int dns_query_write(uint16_t id, const uint8_t *name, uint16_t name_len, uint16_t qtype, uint8_t key_bits, bool edns,
 		    uint8_t *buf, size_t size);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "kern/kern.h"
+#include "maps/block.h"
 
 #define HAND_SLOTS  256		/* slots the clock hand may look at for one put */
 #define BROOM_UNITS 16		/* units swept for expired answers at each put */
@@ -100,7 +101,7 @@ static void unchain(struct answers *a, uint32_t unit)
 		*at = a->info[unit].next;
 }
 
-static uint64_t *way_of(struct answers *a, uint32_t home)
+static __u64 *way_of(struct answers *a, uint32_t home)
 {
 	return &a->m.buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS];
 }
@@ -109,7 +110,7 @@ void answers_remove(struct answers *a, uint32_t unit)
 {
 	struct answers_info *i = &a->info[unit];
 	struct mr_answer *s = answers_at(a, unit);
-	uint64_t *way = way_of(a, i->home);
+	__u64 *way = way_of(a, i->home);
 
 	if ((uint32_t)*way == unit)
 		MR_WRITE(*way, 0);

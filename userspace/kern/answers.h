@@ -24,7 +24,7 @@ struct answers_maps {
 	struct mr_answer_bucket *buckets;
 	uint8_t *pages;
 	const struct mr_filter_bucket *filter;
-	const uint64_t *bloom;
+	const __u64 *bloom;
 };
 
 /* What is known of an answer, by its first unit. */

@@ -38,7 +38,7 @@ static int open_folder(const char *root, int *ret_fd, struct err_at *reterr)
 
 int kern_lock(const char *root, int *ret_fd, struct err_at *reterr)
 {
-	int fd, err, tries;
+	int fd = -1, err, tries;
 
 	for (tries = 0; tries < 8; tries++) {
 		err = open_folder(root, &fd, reterr);

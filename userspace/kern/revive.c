@@ -77,7 +77,7 @@ static bool has_twin_behind(const struct mr_answer_bucket *b, unsigned way)
 void answers_revive(struct answers *a, uint64_t now_ns)
 {
 	uint32_t home, homes = (a->bucket_mask + 1) * MR_ANSWER_WAYS, unit;
-	uint64_t *way;
+	__u64 *way;
 
 	for (home = 0; home < homes; home++) {
 		way = &a->m.buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS];

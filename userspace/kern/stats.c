@@ -9,10 +9,10 @@
 #include "kern/room.h"
 
 /* Add up a per-CPU value that is nothing but 64-bit numbers. */
-static void sum_cpus(const struct kern *k, enum kern_map map, uint64_t *ret, size_t words)
+static void sum_cpus(const struct kern *k, enum kern_map map, __u64 *ret, size_t words)
 {
 	uint32_t zero = 0, cpu;
-	uint64_t *all;
+	__u64 *all;
 	size_t i;
 
 	memset(ret, 0, words * sizeof(*ret));
@@ -31,7 +31,7 @@ void kern_stats(struct kern *k, struct mr_stats *ret)
 
 void kern_latency(struct kern *k, struct mr_latency *ret)
 {
-	sum_cpus(k, MAP_mr_latency, (uint64_t *)ret, sizeof(*ret) / sizeof(uint64_t));
+	sum_cpus(k, MAP_mr_latency, (__u64 *)ret, sizeof(*ret) / sizeof(uint64_t));
 }
 
 unsigned kern_memory(struct kern *k, struct kern_memory *ret)

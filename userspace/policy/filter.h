@@ -13,6 +13,7 @@
 #ifndef POLICY_FILTER_H
 #define POLICY_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
@@ -101,12 +102,16 @@ struct mr_verdict *filter_verdicts(const struct filter *f, const struct filter_g
 
 /* ---- looking up ---- */
 
-/* Where a filter stands in memory: a mapped file, or a unit of the kernel's maps. */
+/*
+ * Where a filter stands in memory: a mapped file, or a unit of the kernel's
+ * maps.  The pointers are to the unit's own first elements: what the unit's
+ * bases say is already in them.
+ */
 struct filter_view {
 	const struct mr_unit *unit;
-	const struct mr_filter_bucket *buckets;	/* of unit->bucket_base */
-	const uint64_t *bloom;			/* of unit->bloom_base */
-	const struct mr_verdict *verdicts;	/* of unit->verdict_base */
+	const struct mr_filter_bucket *buckets;	/* number unit->bucket_base of the map */
+	const uint64_t *bloom;			/* number unit->bloom_base */
+	const struct mr_verdict *verdicts;	/* number unit->verdict_base */
 };
 
 struct filter_result {

@@ -14,9 +14,9 @@
 
 enum list_format {
 	LIST_AUTO,			/* each line as what it looks like */
-	LIST_DOMAINS,			/* one name a line: that very name */
+	LIST_DOMAINS,			/* one name a line: that very name; "*.name": the name and all below */
 	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names */
-	LIST_ADBLOCK,			/* "||name^": the name and all below; "@@||name^" allows */
+	LIST_ADBLOCK,			/* "||name^": the name and all below; "|name^": that very name; "@@" in front allows */
 };
 
 /* Why a line gave nothing; LIST_SKIP_TEXT has a word for each. */
@@ -46,16 +46,17 @@ extern const char *const list_skip_texts[LIST_SKIP_COUNT];
 
 #define LIST_EXAMPLES 3
 
+/* Each name found is one of exact, subtree, allow and duplicates; what is not is skipped. */
 struct list_report {
 	uint64_t lines;
-	uint64_t exact;
-	uint64_t subtree;
-	uint64_t allow;
+	uint64_t exact;			/* names that are blocked alone */
+	uint64_t subtree;		/* names that are blocked with all below */
+	uint64_t allow;			/* names of "@@" rules, of either kind */
 	uint64_t duplicates;
-	uint64_t skipped[LIST_SKIP_COUNT];
+	uint64_t skipped[LIST_SKIP_COUNT];	/* lines, and single names of hosts lines */
 	struct {
 		uint64_t line;
-		char text[80];
+		char text[80];		/* printable, cut */
 	} example[LIST_SKIP_COUNT][LIST_EXAMPLES];
 };
 
