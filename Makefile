@@ -18,8 +18,8 @@ MAKEFLAGS += --no-builtin-rules
 
 VERSION := 0.1.0
 SAN     ?=
-B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 comma   := ,
+B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 CC      := gcc
 CLANG   := clang
 PREFIX  ?= /usr
@@ -30,7 +30,7 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 include tools/deps.mk
 
 PC       = $(shell pkg-config --$(1) $(PKGS) 2>/dev/null)
-PKGS    := libbpf libxdp libuv ldns yaml-0.1 jansson libmicrohttpd libcrypto libcap libsystemd
+PKGS    := libbpf libxdp libuv ldns yaml-0.1 jansson libmicrohttpd libcrypto libcap libsystemd libcurl
 OPT     ?= -O2
 ARCH    := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
 TRIPLE  := $(shell $(CC) -print-multiarch 2>/dev/null)
@@ -41,7 +41,8 @@ INCS     = -iquote . -iquote userspace -iquote tests -iquote $(B)/gen
 CFLAGS  ?= $(OPT) -g
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -fno-omit-frame-pointer -fno-strict-aliasing \
            -D_GNU_SOURCE -DMR_VERSION='"$(VERSION)"' $(INCS) $(call PC,cflags) \
-           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
+           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) \
+           $(if $(findstring thread,$(SAN)),-Wno-tsan)
 ALL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,--as-needed
 LIBS     = $(call PC,libs) -lpthread
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wshadow -Werror -Wno-unused-parameter -Wno-sign-compare \
@@ -57,13 +58,19 @@ BPF_OBJ   := $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL      := $(patsubst bpf/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard bpf/*.bpf.c)) \
              $(patsubst %.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 GEN       := $(SKEL)
+# A tool is tools/<tool>.c with its helpers tools/<tool>_*.c.
 TOOL_SRC  := $(wildcard tools/*.c)
-TOOLS     := $(filter-out %.bpf,$(TOOL_SRC:tools/%.c=$(B)/%))
+TOOL_NAME := $(filter-out %.bpf,$(TOOL_SRC:tools/%.c=%))
+TOOL_PART := $(foreach t,$(TOOL_NAME),$(filter $(t)_%,$(TOOL_NAME)))
+TOOLS     := $(patsubst %,$(B)/%,$(filter-out $(TOOL_PART),$(TOOL_NAME)))
 BENCH     := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out %.bpf.c,$(wildcard bench/*.c)))
 TEST_SRC  := $(filter-out %.bpf.c,$(wildcard tests/unit/*/test_*.c tests/packet/test_*.c tests/scenario/test_*.c tests/fault/test_*.c))
 TESTS     := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ      := $(FUZZ_SRC:%.c=$(B)/%)
+
+# Made in passing, but kept: a second make has nothing to do.
+.SECONDARY: $(GEN)
 
 .PHONY: all tests fuzz
 all: $(if $(wildcard userspace/main.c),$(B)/millraced) $(TOOLS) $(BPF_OBJ)
@@ -94,7 +101,9 @@ $(LIB): $(ROOM_OBJ)
 $(B)/millraced: $(B)/obj/userspace/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
-$(TOOLS): $(B)/%: $(B)/obj/tools/%.o $(LIB)
+.SECONDEXPANSION:
+parts_of = $(patsubst %,$(B)/obj/tools/%.o,$(filter $(1)_%,$(TOOL_PART)))
+$(TOOLS): $(B)/%: $(B)/obj/tools/%.o $$(call parts_of,%) $(LIB)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
 $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
@@ -102,7 +111,6 @@ $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
-.SECONDEXPANSION:
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)
@@ -146,6 +154,9 @@ compile_commands.json:
 
 install: all
 	@sh tools/install.sh $(B) '$(DESTDIR)' '$(PREFIX)'
+
+uninstall:
+	@sh tools/install.sh -u $(B) '$(DESTDIR)' '$(PREFIX)'
 
 opts:
 	@printf '%s\n' 'CC=$(CC)' 'CFLAGS=$(ALL_CFLAGS)' 'BPF=$(CLANG) $(BPF_CFLAGS)' 'LIBS=$(LIBS)'

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * world.h - the fake world that a scenario runs in: clock, upstream, packet path, clients.
+ */
+#ifndef TESTS_SCENARIO_WORLD_H
+#define TESTS_SCENARIO_WORLD_H
+
+#include "policy/filter.h"
+#include "resolve/resolver.h"
+
+#define WORLD_TAGS 64
+#define WORLD_ASKS 64
+
+/* One client's query and what came of it. */
+struct world_client {
+	char tag[16];
+	struct query *query;		/* while it waits */
+	bool ended;
+	enum query_source source;
+	uint8_t reply[65536];
+	size_t reply_len;
+};
+
+struct world {
+	uint64_t now_ns;
+	struct mr_secret secret;
+	struct config *config;
+	struct filter_builder *builder;
+	struct mr_unit unit;		/* that of the filter, for one group */
+	bool running;			/* the first ask has been made */
+	struct resolver resolver;
+	struct world_client client[WORLD_TAGS];
+	unsigned clients;
+	struct query *out[WORLD_ASKS];	/* asked upstream, not answered */
+	unsigned outs;
+	struct dns_key published[WORLD_ASKS];
+	unsigned publishes;
+};
+
+struct world *world_new(void);
+void world_free(struct world *w);
+
+/* Make the policy from what has been set so far and put it in force. */
+int world_snapshot(struct world *w);
+
+/* Find or make the client of a tag. */
+struct world_client *world_client(struct world *w, const char *tag, bool make);
+
+/* Send a datagram. */
+void world_ask(struct world *w, struct world_client *c, enum query_proto proto, const uint8_t *msg, size_t len,
+	       const struct addr *from);
+
+/* End the only question that is out: with a response, or with an error. */
+void world_answer(struct world *w, int err, const uint8_t *msg, size_t len);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_millctl.c - the program itself against the API over a fake control: what it prints, and its exit status. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "unit/api/fake.h"
+
+#define ARGS_MAX 12
+
+static struct api *api;
+static char program[4096];
+
+struct ran {
+	int status;
+	char out[65536];
+	char err[8192];
+};
+
+static void slurp(int fd, char *buf, size_t size)
+{
+	ssize_t n = pread(fd, buf, size - 1, 0);
+
+	buf[n > 0 ? n : 0] = 0;
+	close(fd);
+}
+
+/* Run millctl with @line's words; "@" stands for the test's socket, "~" for its folder. */
+static void run(const char *line, struct ran *r)
+{
+	char copy[1024], dir[256], *rest = copy, *word, *argv[ARGS_MAX + 2] = { program };
+	int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC), n = 1, status;
+	char path[ARGS_MAX][512];
+	pid_t pid;
+
+	snprintf(dir, sizeof(dir), "%s", fake_path());
+	dirname(dir);
+	snprintf(copy, sizeof(copy), "%s", line);
+	while ((word = strsep(&rest, " ")) && n <= ARGS_MAX) {
+		if (!strcmp(word, "@"))
+			word = (char *)fake_path();
+		if (*word == '~') {
+			snprintf(path[n - 1], sizeof(path[0]), "%s%s", dir, word + 1);
+			word = path[n - 1];
+		}
+		if (*word)
+			argv[n++] = word;
+	}
+	pid = fork();
+	if (!pid) {
+		dup2(out, STDOUT_FILENO);
+		dup2(err, STDERR_FILENO);
+		execv(program, argv);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	r->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	slurp(out, r->out, sizeof(r->out));
+	slurp(err, r->err, sizeof(r->err));
+}
+
+static const struct run_case {
+	const char *name;
+	const char *line;
+	int status;
+	const char *out;		/* somewhere on standard output; NULL: nothing at all */
+	const char *err;		/* the same on standard error */
+} run_cases[] = {
+	/* for people */
+	{ "status shows pid, user and time up", "-s @ status", 0, "millraced 9.8.7, pid 42, user millrace, up 3 d 2 h\n", NULL },
+	{ "status shows the upstream servers",  "-s @ status", 0, "  upstreams  192.0.2.1:53\n", NULL },
+	{ "status shows interfaces as a table", "-s @ status", 0,
+	  "INTERFACE  MODE     DRIVER  LINK  REASON AND REMEDY\n"
+	  "eth0       native   veth    up    -\n"
+	  "eth1       generic  dumb    down  no native XDP; use another driver\n", NULL },
+	{ "status shows lists",                 "-s @ status", 0, "starter     13        1           0        2  in force\n", NULL },
+	{ "status shows limits",                "-s @ status", 0, "  - frames grow by at most 230 bytes\n", NULL },
+	{ "status shows who answered",          "-s @ status", 0, "900 in the kernel (90.0 %), 100 passed to the daemon", NULL },
+	{ "stats shows counters with help",     "-s @ stats", 0, "blocked                 300  answered: blocked by the filter\n", NULL },
+	{ "stats shows latency",                "-s @ stats", 0, "blocked                  100  300 ns  384 ns  509 ns\n", NULL },
+	{ "memory shows maps with units",       "-s @ memory", 0, "mr_answers               3.0 MiB\n", NULL },
+	{ "lists shows examples",               "-s @ lists", 0, "      line 7: example.com##.ad\n", NULL },
+	{ "flush says how many",                "-s @ flush a.test", 0, "3 answers in the kernel, 5 in the daemon\n", NULL },
+	{ "flush needs no name",                "-s @ flush", 0, "3 answers in the kernel", NULL },
+	{ "reload confirms",                    "-s @ reload", 0, "reloaded\n", NULL },
+	{ "tail shows an event a line",         "-s @ tail", 0,
+	  "22:13:20.123456Z kernel udp  192.0.2.77       AAAA  ads.com                        NXDOMAIN filter, block by \"starter\"\n",
+	  NULL },
+	{ "why says what the kernel does",      "-s @ why a.test", 0, "kernel   answers: from the table of answers\n", NULL },
+	{ "why shows the kernel's time",        "-s @ why a.test", 0, "time     312 ns\n", NULL },
+	{ "why shows the answer as text",       "-s @ why a.test", 0, "192.0.2.49", NULL },
+	{ "why finds that they agree, whatever order and TTL", "-s @ why a.test", 0,
+	  "Kernel and daemon agree (ID and TTLs apart).\n", NULL },
+	{ "why shows one answer once",          "-s @ why a.test", 0, "      the same answer\n", NULL },
+	{ "why finds another rcode",            "-s @ why rcode.test", 0, "the kernel says NOERROR, the daemon NXDOMAIN", NULL },
+	{ "why finds a record that one lacks",  "-s @ why record.test", 0,
+	  "only the kernel has: answer record.test CLASS1 A \\# 4 c0000232\n", NULL },
+	{ "why finds a record that the other lacks", "-s @ why record.test", 0,
+	  "only the daemon has: answer record.test CLASS1 A \\# 4 c0000233\n", NULL },
+	{ "why finds another verdict",          "-s @ why blocked.test", 0, "the verdicts are not the same", NULL },
+	{ "why shows list and entry",           "-s @ why blocked.test", 0,
+	  "block by list \"starter\", entry 0x0000000000001234", NULL },
+	{ "why says when an answer is malformed", "-s @ why broken.test", 0, "cannot be compared: one is malformed", NULL },
+	{ "why shows why the kernel is off",    "-s @ why off.test", 0, "kernel   cannot be asked: the fast path is off", NULL },
+	{ "why says when nothing compares",     "-s @ why late.test", 0, "Nothing to compare", NULL },
+	{ "options may follow the argument",    "-s @ why a.test --type AAAA --client=192.0.2.9", 0,
+	  "a.test AAAA, asked by 192.0.2.9\n", NULL },
+	{ "options may stand before it",        "-s @ why --edns none a.test", 0, "asked by 127.0.0.1 without EDNS\n", NULL },
+	{ "global options may come last",       "status -s @", 0, "millraced 9.8.7", NULL },
+	/* --json */
+	{ "status --json is the API's",         "-s @ --json status", 0, "\"uptime_s\": 266400,", NULL },
+	{ "--json may follow",                  "-s @ stats --json", 0, "\"kernel\": {", NULL },
+	{ "memory --json",                      "-s @ --json memory", 0, "\"maps_bytes\": 4194304", NULL },
+	{ "lists --json",                       "-s @ --json lists", 0, "\"reasons\": {", NULL },
+	{ "why --json",                         "-s @ --json why a.test", 0, "\"ns\": 312", NULL },
+	{ "flush --json",                       "-s @ --json flush a.test", 0, "\"name\": \"a.test\"", NULL },
+	{ "reload --json",                      "-s @ --json reload", 0, "\"reloaded\": true", NULL },
+	{ "tail --json gives lines as they come", "-s @ --json tail", 0, "\"name\":\"ads.com\"", NULL },
+	{ "an error --json is the API's",       "-s @ --json why a..b", 2, "\"where\": \"name\"", NULL },
+	/* the daemon says no */
+	{ "a bad name is wrong usage",          "-s @ why a..b", 2, NULL, "expected  a domain name" },
+	{ "a bad type is wrong usage",          "-s @ why a.test --type NOPE", 2, NULL, "where     type\n" },
+	{ "without a daemon the socket is named", "-s /nonexistent/api.sock status", 1, NULL,
+	  "millctl: no daemon answers at /nonexistent/api.sock: No such file or directory\n" },
+	{ "without a daemon the start is shown", "-s /nonexistent/api.sock status", 1, NULL, "systemctl start millrace" },
+	{ "a tail without a daemon",            "-s /nonexistent/api.sock tail", 1, NULL, "no daemon answers" },
+	/* usage */
+	{ "the version",                        "--version", 0, "millctl " MR_VERSION "\n", NULL },
+	{ "help lists commands",                "help", 0, "  config check      Check a configuration file", NULL },
+	{ "help explains a command",            "help why", 0, "--client  ADDRESS", NULL },
+	{ "help explains one of two words",     "help config check", 0, "config check FILE", NULL },
+	{ "--help after a command",             "why --help", 0, "usage: millctl [-s SOCKET] [--json] why NAME", NULL },
+	{ "help for what is none",              "help nothing", 2, NULL, "no such command: nothing" },
+	{ "no command is wrong usage",          "", 2, NULL, "usage: millctl" },
+	{ "an unknown command is wrong usage",  "frobnicate", 2, NULL, "no such command: frobnicate" },
+	{ "half a command is wrong usage",      "config", 2, NULL, "no such command: config" },
+	{ "an unknown option shows that command's usage", "why a.test --frob", 2, NULL,
+	  "unknown option: --frob\nusage: millctl [-s SOCKET] [--json] why NAME [--client ADDRESS]" },
+	{ "another command's option is unknown", "status --type A", 2, NULL, "unknown option: --type" },
+	{ "an unknown global option",           "-x status", 2, NULL, "unknown option: -x" },
+	{ "an argument too many",               "status now", 2, NULL, "one argument too many: now" },
+	{ "a missing argument",                 "why", 2, NULL, "an argument is missing: NAME" },
+	{ "a missing value",                    "why a.test --type", 2, NULL, "this option needs a value: --type" },
+	{ "a missing socket",                   "-s", 2, NULL, "this option needs a value: -s" },
+	/* the configuration, without a daemon */
+	{ "a good configuration",               "config check ~/good.yaml", 0, "a good configuration\n", NULL },
+	{ "a bad configuration says file and line", "config check ~/bad.yaml", 2, NULL, "/bad.yaml:2: cache.entires" },
+	{ "a bad configuration --json",         "config check ~/bad.yaml --json", 2, "\"line\": 2", NULL },
+	{ "a good configuration --json",        "--json config check ~/good.yaml", 0, "\"ok\": true", NULL },
+	{ "a missing configuration",            "config check /nonexistent.yaml", 2, NULL,
+	  "/nonexistent.yaml: cannot be read: No such file or directory" },
+	{ "a folder is no configuration",       "config check ~", 2, NULL, "cannot be read: Is a directory" },
+	{ "the reference names options",        "config reference", 0, "cache.max_ttl", NULL },
+	{ "the reference --json",               "config reference --json", 0, "\"path\": \"server.listen\"", NULL },
+};
+
+static void expect_text(const char *what, const char *text, const char *wanted)
+{
+	if (wanted ? !strstr(text, wanted) : *text)
+		fail_msg("%s should have %s%s%s, but is: %s", what, wanted ? "\"" : "", wanted ? wanted : "nothing",
+			 wanted ? "\"" : "", text);
+}
+
+static void run_row(void **state)
+{
+	const struct run_case *c = *state;
+	struct ran r;
+
+	fake_reset();
+	fake.events = 1;
+	fake.end = true;
+	run(c->line, &r);
+	expect_text("standard output", r.out, c->out);
+	expect_text("standard error", r.err, c->err);
+	assert_int_equal(r.status, c->status);
+}
+
+/* ---- beside the table ---- */
+
+static void the_environment_names_the_socket(void **state)
+{
+	struct ran r;
+
+	fake_reset();
+	setenv("MILLRACE_SOCKET", fake_path(), 1);
+	run("status", &r);
+	unsetenv("MILLRACE_SOCKET");
+	assert_int_equal(r.status, 0);
+}
+
+static void a_failed_reload_shows_file_line_and_key(void **state)
+{
+	struct ran r;
+
+	fake_reset();
+	fake.reload_error = -EINVAL;
+	err_where(&fake.reload_at, "/etc/millrace/millrace.yaml", 12, "server.port");
+	err_why(&fake.reload_at, 0, "no such key");
+	run("-s @ reload", &r);
+	assert_int_equal(r.status, 1);
+	expect_text("standard error", r.err, "not reloaded, what was in force stays: no such key\n"
+		    "  file      /etc/millrace/millrace.yaml\n  line      12\n  key       server.port\n");
+	fake_reset();
+}
+
+static void a_daemon_that_stops_is_a_failure(void **state)
+{
+	struct ran r;
+
+	fake_reset();
+	fake.error = -ESHUTDOWN;
+	run("-s @ status", &r);
+	assert_int_equal(r.status, 1);
+	expect_text("standard error", r.err, "the daemon is stopping");
+	fake_reset();
+}
+
+static void json_output_is_json(void **state)
+{
+	struct ran r;
+	json_t *o;
+
+	fake_reset();
+	run("-s @ --json why blocked.test", &r);
+	o = json_loads(r.out, 0, NULL);
+	assert_non_null(o);
+	json_decref(o);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s", fake_path());
+	snprintf(path + strlen(dirname(path)), 64, "/%s", name);
+	if (text) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fputs(text, f);
+		fclose(f);
+	} else {
+		unlink(path);
+	}
+}
+
+static int start(void **state)
+{
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 16);
+	unsigned up;
+
+	assert_true(n > 0);
+	program[n] = 0;
+	/* build/tests/unit/api/test_millctl -> build/millctl */
+	for (up = 0; up < 4; up++)
+		*strrchr(program, '/') = 0;
+	strcat(program, "/millctl");
+	fake_reset();
+	api = fake_start();
+	write_file("good.yaml", "cache:\n  entries: 1000\n");
+	write_file("bad.yaml", "cache:\n  entires: 1000\n");
+	return 0;
+}
+
+static int stop(void **state)
+{
+	api_stop(api);
+	write_file("good.yaml", NULL);
+	write_file("bad.yaml", NULL);
+	return 0;
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_environment_names_the_socket),
+	cmocka_unit_test(a_failed_reload_shows_file_line_and_key),
+	cmocka_unit_test(a_daemon_that_stops_is_a_failure),
+	cmocka_unit_test(json_output_is_json),
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+int main(void)
+{
+	struct CMUnitTest all[COUNT(run_cases) + COUNT(tests)];
+	size_t i;
+
+	for (i = 0; i < COUNT(run_cases); i++)
+		all[i] = (struct CMUnitTest){ run_cases[i].name, run_row, NULL, NULL, (void *)&run_cases[i] };
+	memcpy(all + i, tests, sizeof(tests));
+	return _cmocka_run_group_tests("millctl", all, COUNT(all), start, stop);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_cache.c - bounds, eviction, expiry, flushing, and many threads at once. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "cache/cache.h"
+#include "dns/name.h"
+
+#define NOW (1000 * CLOCK_S)
+
+static struct dns_key key_of(const char *name, uint16_t qtype, uint8_t bits)
+{
+	struct dns_key key = { .qtype = qtype, .bits = bits };
+	int len = dns_name_from_text(name, strlen(name), key.name);
+
+	if (len < 0)
+		abort();
+	key.name_len = (uint16_t)len;
+	return key;
+}
+
+static struct dns_key numbered(unsigned n)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "n%u.test", n);
+	return key_of(name, DNS_A, 0);
+}
+
+static void put(struct cache *c, struct dns_key key, uint32_t ttl, uint64_t now_ns)
+{
+	struct dns_answer *a = dns_answer_empty(&key, DNS_SERVFAIL, DNS_EDE_NONE, ttl, now_ns);
+
+	assert_non_null(a);
+	cache_put(c, a, now_ns);
+	dns_answer_unref(a);
+}
+
+/* Ask; returns how often it was asked for by now, 0: not there. */
+static unsigned ask(struct cache *c, struct dns_key key, uint64_t now_ns)
+{
+	struct dns_answer *a = cache_get(c, &key, now_ns);
+	unsigned asked = a ? a->asked : 0;
+
+	dns_answer_unref(a);
+	return asked;
+}
+
+static struct cache_stats stats(struct cache *c)
+{
+	struct cache_stats s;
+
+	cache_stats(c, &s);
+	return s;
+}
+
+static void what_was_put_is_found(void **state)
+{
+	struct cache *c = cache_new(100);
+
+	put(c, key_of("a.test", DNS_A, 0), 60, NOW);
+	assert_int_equal(ask(c, key_of("a.test", DNS_A, 0), NOW), 2);
+	assert_int_equal(ask(c, key_of("a.test", DNS_A, 0), NOW), 3);
+	assert_int_equal(stats(c).hits, 2);
+	assert_int_equal(stats(c).misses, 0);
+	assert_int_equal(stats(c).entries, 1);
+	cache_free(c);
+}
+
+static void name_type_and_bits_are_all_part_of_the_key(void **state)
+{
+	struct cache *c = cache_new(100);
+
+	put(c, key_of("a.test", DNS_A, 0), 60, NOW);
+	assert_int_equal(ask(c, key_of("a.test", DNS_AAAA, 0), NOW), 0);
+	assert_int_equal(ask(c, key_of("a.test", DNS_A, DNS_KEY_DO), NOW), 0);
+	assert_int_equal(ask(c, key_of("a.test", DNS_A, DNS_KEY_CD), NOW), 0);
+	assert_int_equal(ask(c, key_of("b.test", DNS_A, 0), NOW), 0);
+	assert_int_equal(ask(c, key_of("test", DNS_A, 0), NOW), 0);
+	assert_int_equal(stats(c).misses, 5);
+	cache_free(c);
+}
+
+static void an_answer_is_given_until_its_ttl_is_over(void **state)
+{
+	struct cache *c = cache_new(100);
+
+	put(c, numbered(1), 60, NOW);
+	assert_int_equal(ask(c, numbered(1), NOW + 60 * CLOCK_S - 1), 2);
+	assert_int_equal(stats(c).expired, 0);
+	assert_int_equal(ask(c, numbered(1), NOW + 60 * CLOCK_S), 0);
+	assert_int_equal(stats(c).expired, 1);
+	assert_int_equal(stats(c).entries, 0);
+	cache_free(c);
+}
+
+static void ttl_0_is_not_kept(void **state)
+{
+	struct cache *c = cache_new(100);
+
+	put(c, numbered(1), 0, NOW);
+	assert_int_equal(stats(c).entries, 0);
+	cache_free(c);
+}
+
+static void a_newer_answer_takes_the_place_and_the_count(void **state)
+{
+	struct cache *c = cache_new(100);
+	struct dns_key key = numbered(1);
+	struct dns_answer *old;
+
+	put(c, key, 60, NOW);
+	old = cache_get(c, &key, NOW);
+	assert_int_equal(ask(c, key, NOW), 3);
+	put(c, key, 90, NOW + CLOCK_S);
+	assert_int_equal(stats(c).entries, 1);
+	assert_int_equal(ask(c, key, NOW + 61 * CLOCK_S), 4);
+	/* who holds the old one keeps it */
+	assert_int_equal(old->ttl, 60);
+	dns_answer_unref(old);
+	cache_free(c);
+}
+
+static void putting_the_same_answer_twice_changes_nothing(void **state)
+{
+	struct cache *c = cache_new(100);
+	struct dns_key key = numbered(1);
+	struct dns_answer *a = dns_answer_empty(&key, DNS_SERVFAIL, DNS_EDE_NONE, 60, NOW);
+	uint64_t bytes;
+
+	cache_put(c, a, NOW);
+	bytes = stats(c).bytes;
+	cache_put(c, a, NOW);
+	assert_int_equal(a->refs, 2);
+	assert_int_equal(a->asked, 1);
+	assert_int_equal(stats(c).entries, 1);
+	assert_int_equal(stats(c).bytes, bytes);
+	dns_answer_unref(a);
+	cache_free(c);
+}
+
+static void a_cache_of_none_keeps_nothing(void **state)
+{
+	struct cache *c = cache_new(0);
+
+	put(c, numbered(1), 60, NOW);
+	assert_int_equal(ask(c, numbered(1), NOW), 0);
+	assert_int_equal(stats(c).misses, 1);
+	assert_int_equal(stats(c).entries, 0);
+	assert_int_equal(cache_flush_all(c), 0);
+	assert_int_equal(cache_flush_name(c, (const uint8_t *)"", 1), 0);
+	cache_free(c);
+	cache_free(NULL);
+}
+
+static void a_cache_of_one_keeps_the_last(void **state)
+{
+	struct cache *c = cache_new(1);
+
+	put(c, numbered(1), 60, NOW);
+	put(c, numbered(2), 60, NOW);
+	assert_int_equal(ask(c, numbered(1), NOW), 0);
+	assert_int_equal(ask(c, numbered(2), NOW), 2);
+	assert_int_equal(stats(c).entries, 1);
+	assert_int_equal(stats(c).evicted, 1);
+	cache_free(c);
+}
+
+/* The bound holds for any size, whatever the split into shards; in 20 times as many puts all shards fill. */
+static void the_bound_holds_and_is_reached(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 63, 64, 127, 128, 1000, 5003 };
+	unsigned i, n;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct cache *c = cache_new(sizes[i]);
+
+		for (n = 0; n < 20 * sizes[i]; n++)
+			put(c, numbered(n), 60, NOW);
+		assert_int_equal(stats(c).entries, sizes[i]);
+		assert_int_equal(stats(c).evicted, 19 * sizes[i]);
+		cache_free(c);
+	}
+}
+
+static void what_is_asked_for_survives_a_flood(void **state)
+{
+	struct cache *c = cache_new(64);
+	unsigned n;
+
+	put(c, key_of("wanted.test", DNS_A, 0), 60, NOW);
+	for (n = 0; n < 1000; n++) {
+		assert_true(ask(c, key_of("wanted.test", DNS_A, 0), NOW) > 0);
+		put(c, numbered(n), 60, NOW);
+	}
+	assert_true(ask(c, key_of("wanted.test", DNS_A, 0), NOW) > 0);
+	cache_free(c);
+}
+
+static void the_dead_go_before_the_living(void **state)
+{
+	struct cache *c = cache_new(50);
+	unsigned n;
+
+	for (n = 0; n < 50; n++)
+		put(c, numbered(n), n % 2 ? 1 : 60, NOW);
+	for (n = 0; n < 50; n++)
+		ask(c, numbered(n), NOW);
+	/* all are wanted, half are dead by now: 25 may come without one of the living going */
+	for (n = 100; n < 125; n++)
+		put(c, numbered(n), 60, NOW + 2 * CLOCK_S);
+	assert_int_equal(stats(c).evicted, 0);
+	assert_int_equal(stats(c).expired, 25);
+	for (n = 0; n < 50; n += 2)
+		assert_true(ask(c, numbered(n), NOW + 2 * CLOCK_S) > 0);
+	cache_free(c);
+}
+
+static void flushing_a_name_drops_all_its_types_and_bits_and_no_other(void **state)
+{
+	struct cache *c = cache_new(4096);
+	struct dns_key key = key_of("a.test", DNS_A, 0);
+	unsigned n;
+
+	put(c, key, 60, NOW);
+	put(c, key_of("a.test", DNS_A, DNS_KEY_DO), 60, NOW);
+	put(c, key_of("a.test", DNS_A, DNS_KEY_DO | DNS_KEY_CD), 60, NOW);
+	put(c, key_of("a.test", DNS_HTTPS, 0), 60, NOW);
+	put(c, key_of("b.a.test", DNS_A, 0), 60, NOW);
+	put(c, key_of("test", DNS_A, 0), 60, NOW);
+	for (n = 0; n < 500; n++)
+		put(c, numbered(n), 60, NOW);
+	assert_int_equal(cache_flush_name(c, key.name, key.name_len), 4);
+	assert_int_equal(cache_flush_name(c, key.name, key.name_len), 0);
+	assert_int_equal(stats(c).entries, 502);
+	assert_int_equal(ask(c, key, NOW), 0);
+	assert_int_equal(ask(c, key_of("b.a.test", DNS_A, 0), NOW), 2);
+	cache_free(c);
+}
+
+static void flushing_all_leaves_an_empty_cache_that_works(void **state)
+{
+	struct cache *c = cache_new(1000);
+	uint64_t empty = stats(c).bytes;
+	unsigned n;
+
+	for (n = 0; n < 300; n++)
+		put(c, numbered(n), 60, NOW);
+	assert_true(stats(c).bytes > empty);
+	assert_int_equal(cache_flush_all(c), 300);
+	assert_int_equal(stats(c).entries, 0);
+	assert_int_equal(stats(c).bytes, empty);
+	for (n = 0; n < 3000; n++)
+		put(c, numbered(n), 60, NOW);
+	assert_int_equal(stats(c).entries, 1000);
+	cache_free(c);
+}
+
+static void a_name_with_many_types_fills_its_own_shard_only(void **state)
+{
+	struct cache *c = cache_new(6400);	/* 64 shards of 100 */
+	unsigned n, left = 0;
+
+	for (n = 0; n < 600; n++)
+		put(c, numbered(n), 60, NOW);
+	for (n = 1; n < 60000; n++)
+		put(c, key_of("a.test", (uint16_t)n, 0), 60, NOW);
+	for (n = 0; n < 600; n++)
+		left += ask(c, numbered(n), NOW) > 0;
+	assert_int_equal(stats(c).entries, 100 + left);
+	assert_true(left > 500);
+	cache_free(c);
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+#define THREADS 4
+#define ROUNDS  20000
+
+struct crowd {
+	struct cache *cache;
+	unsigned number;
+	unsigned wrong;
+	unsigned asked;
+};
+
+static void *crowd_run(void *arg)
+{
+	struct crowd *w = arg;
+	uint32_t r = 12345 + w->number;
+	unsigned i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		struct dns_key key;
+		struct dns_answer *a;
+
+		r = r * 1664525 + 1013904223;
+		key = numbered((r >> 16) % 700);
+		a = cache_get(w->cache, &key, NOW + i * CLOCK_MS);
+		w->asked++;
+		if (a && (a->key.name_len != key.name_len || memcmp(a->key.name, key.name, key.name_len)))
+			w->wrong++;
+		if (!a) {
+			a = dns_answer_empty(&key, DNS_SERVFAIL, DNS_EDE_NONE, 3, NOW + i * CLOCK_MS);
+			cache_put(w->cache, a, NOW + i * CLOCK_MS);
+		}
+		if (!(r >> 16 & 1023))
+			cache_flush_name(w->cache, key.name, key.name_len);
+		if (!(r >> 16 & 8191))
+			cache_flush_all(w->cache);
+		dns_answer_unref(a);
+	}
+	return NULL;
+}
+
+static void many_threads_see_only_what_they_asked_for(void **state)
+{
+	struct cache *c = cache_new(512);
+	struct crowd crowd[THREADS];
+	pthread_t thread[THREADS];
+	unsigned i, wrong = 0, asked = 0;
+	struct cache_stats s;
+
+	for (i = 0; i < THREADS; i++) {
+		crowd[i] = (struct crowd){ .cache = c, .number = i };
+		assert_int_equal(pthread_create(&thread[i], NULL, crowd_run, &crowd[i]), 0);
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		wrong += crowd[i].wrong;
+		asked += crowd[i].asked;
+	}
+	s = stats(c);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(s.hits + s.misses, asked);
+	assert_true(s.hits > 0 && s.evicted > 0 && s.expired > 0);
+	assert_true(s.entries <= 512);
+	cache_free(c);
+}
+
+#define TEST(f) cmocka_unit_test(f)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_was_put_is_found),
+		TEST(name_type_and_bits_are_all_part_of_the_key),
+		TEST(an_answer_is_given_until_its_ttl_is_over),
+		TEST(ttl_0_is_not_kept),
+		TEST(a_newer_answer_takes_the_place_and_the_count),
+		TEST(putting_the_same_answer_twice_changes_nothing),
+		TEST(a_cache_of_none_keeps_nothing),
+		TEST(a_cache_of_one_keeps_the_last),
+		TEST(the_bound_holds_and_is_reached),
+		TEST(what_is_asked_for_survives_a_flood),
+		TEST(the_dead_go_before_the_living),
+		TEST(flushing_a_name_drops_all_its_types_and_bits_and_no_other),
+		TEST(flushing_all_leaves_an_empty_cache_that_works),
+		TEST(a_name_with_many_types_fills_its_own_shard_only),
+		TEST(many_threads_see_only_what_they_asked_for),
+	};
+
+	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * api.c - the HTTP server: life cycle, bounds, one request from end to end.
+ *
+ * One thread a connection, at most CONNECTIONS_MAX of them.  No route takes a
+ * body: one is read to its end and refused, a long one ends the connection.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "api/listen.h"
+#include "api/request.h"
+#include "base/count.h"
+
+#define LOG_ROOM "api"
+#include "base/log.h"
+
+#define CONNECTIONS_MAX  32
+#define CONNECTION_BYTES (32 * 1024)	/* request line and headers */
+#define BODY_MAX         (64 * 1024)
+#define IDLE_S           30
+#define STREAMS_END_MS   600	/* more than a stream waits for its next event */
+
+#define API_COUNTERS(ROW) \
+	ROW(api_requests, "requests to the admin API") \
+	ROW(api_errors,   "of those, answered with an error") \
+	ROW(api_refused,  "connections to the admin API closed at once: too many")
+
+COUNT_ENUM(api_count, API_COUNTERS)
+static const struct count_row count_rows[] = { COUNT_ROWS(API_COUNTERS) };
+static COUNT_SET(counters, count_rows);
+
+struct api {
+	struct control *control;
+	struct MHD_Daemon *http;
+	struct count_shard *count;
+	struct api_life life;
+	_Atomic unsigned connections;
+	char path[256];
+	dev_t dev;			/* of our socket's name */
+	ino_t ino;
+};
+
+/* One request while its body comes in. */
+struct upload {
+	size_t size;
+};
+
+/* Connections come and go, shards do not: all threads share one, so they add atomically. */
+static void count(struct api *a, enum api_count row)
+{
+	atomic_fetch_add_explicit(&a->count->value[row], 1, memory_order_relaxed);
+}
+
+static enum MHD_Result on_accept(void *arg, const struct sockaddr *sa, socklen_t len)
+{
+	struct api *a = arg;
+
+	if (atomic_load(&a->connections) < CONNECTIONS_MAX)
+		return MHD_YES;
+	count(a, COUNT_api_refused);
+	return MHD_NO;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *c, void **ctx, enum MHD_ConnectionNotificationCode what)
+{
+	struct api *a = arg;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		atomic_fetch_add(&a->connections, 1);
+	else
+		atomic_fetch_sub(&a->connections, 1);
+}
+
+static struct MHD_Response *json_response(json_t *body)
+{
+	char *text = body ? json_dumps(body, JSON_INDENT(2)) : NULL;
+	char *line = text ? realloc(text, strlen(text) + 2) : NULL;
+	struct MHD_Response *m;
+
+	if (!line) {
+		free(text);
+		return NULL;
+	}
+	strcat(line, "\n");
+	m = MHD_create_response_from_buffer(strlen(line), line, MHD_RESPMEM_MUST_FREE);
+	if (!m)
+		free(line);
+	return m;
+}
+
+static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, struct MHD_Response *m, const char *type,
+				     const char *allow)
+{
+	enum MHD_Result sent;
+
+	MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(m, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	if (allow)
+		MHD_add_response_header(m, MHD_HTTP_HEADER_ALLOW, allow);
+	sent = MHD_queue_response(c, status, m);
+	MHD_destroy_response(m);
+	return sent;
+}
+
+static enum MHD_Result answer(struct api *a, struct MHD_Connection *c, const char *path, const char *method,
+			      size_t body_size)
+{
+	struct api_request r = { .control = a->control, .life = &a->life, .connection = c };
+	const char *allow = NULL;
+	struct MHD_Response *m;
+	json_t *body = NULL;
+	unsigned status;
+
+	count(a, COUNT_api_requests);
+	if (atomic_load(&a->life.stopping))
+		status = api_fail_errno(&body, -ESHUTDOWN, "not answered", NULL);
+	else if (body_size)
+		status = api_fail(&body, MHD_HTTP_BAD_REQUEST, "body", "no body", "no route takes a body, and this one had %zu bytes",
+				  body_size);
+	else
+		status = api_dispatch(&r, method, path, &body, &allow);
+	if (status >= 400)
+		count(a, COUNT_api_errors);
+	if (r.stream)
+		return send_response(c, status, r.stream, "application/x-ndjson", NULL);
+	m = json_response(body);
+	json_decref(body);
+	if (!m) {
+		log_limited("no memory for an answer to %s %s; the connection ends", method, path);
+		return MHD_NO;
+	}
+	return send_response(c, status, m, "application/json", allow);
+}
+
+/* Called once with the headers, again with each piece of body, at last with none. */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *path, const char *method,
+				  const char *version, const char *data, size_t *size, void **ctx)
+{
+	struct upload *u = *ctx;
+
+	if (!u) {
+		u = calloc(1, sizeof(*u));
+		*ctx = u;
+		return u ? MHD_YES : MHD_NO;
+	}
+	if (!*size)
+		return answer(arg, c, path, method, u->size);
+	u->size += *size;
+	*size = 0;
+	return u->size > BODY_MAX ? MHD_NO : MHD_YES;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *c, void **ctx, enum MHD_RequestTerminationCode why)
+{
+	free(*ctx);
+	*ctx = NULL;
+}
+
+static void on_log(void *arg, const char *fmt, va_list ap)
+{
+	char line[256];
+
+	vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = 0;
+	log_debug("%s", line);
+}
+
+static struct MHD_Daemon *start_http(struct api *a, int fd)
+{
+	/* The limit of libmicrohttpd itself leaves connections waiting unaccepted; on_accept() refuses before it. */
+	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
+				MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, on_accept, a, on_request, a,
+				MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+				MHD_OPTION_LISTEN_SOCKET, fd,
+				MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX + 2U,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, a,
+				MHD_OPTION_NOTIFY_COMPLETED, on_completed, a,
+				MHD_OPTION_END);
+}
+
+int api_start(struct control *c, const char *path, uid_t uid, gid_t gid, struct api **ret, struct err_at *reterr)
+{
+	struct api *a = calloc(1, sizeof(*a));
+	struct stat st;
+	int fd, err;
+
+	if (!a)
+		return err_why(reterr, -ENOMEM, "out of memory");
+	a->control = c;
+	snprintf(a->path, sizeof(a->path), "%s", path);
+	a->count = count_shard_new(&counters);
+	if (!a->count) {
+		err = err_why(reterr, -ENOMEM, "out of memory");
+		goto out;
+	}
+	err = api_listen(path, uid, gid, &fd, reterr);
+	if (err)
+		goto out;
+	if (lstat(path, &st) == 0) {
+		a->dev = st.st_dev;
+		a->ino = st.st_ino;
+	}
+	/* Takes the descriptor, in some of its failures too: it is not closed here, a start that failed ends the process. */
+	a->http = start_http(a, fd);
+	if (!a->http) {
+		unlink(path);
+		err = err_why(reterr, -EIO, "the HTTP server does not start");
+		goto out;
+	}
+	*ret = a;
+	a = NULL;
+out:
+	free(a);
+	return err;
+}
+
+/* Let streams end by themselves, so that their clients see an end and no break; one that nobody reads is cut off. */
+static void wait_for_streams(struct api *a)
+{
+	unsigned ms;
+
+	for (ms = 0; ms < STREAMS_END_MS && atomic_load(&a->life.streams); ms += 10)
+		usleep(10000);
+}
+
+void api_stop(struct api *a)
+{
+	struct stat st;
+
+	if (!a)
+		return;
+	atomic_store(&a->life.stopping, true);
+	/* The name may belong to our successor by now. */
+	if (lstat(a->path, &st) == 0 && st.st_dev == a->dev && st.st_ino == a->ino)
+		unlink(a->path);
+	/* Its threads may be waiting for ours. */
+	control_refuse_calls(a->control);
+	wait_for_streams(a);
+	MHD_stop_daemon(a->http);
+	free(a);
+}

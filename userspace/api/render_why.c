@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * render_why.c - what kernel and daemon said about one question, as JSON.
+ *
+ * Whole messages are given twice: "hex" for programs that compare, "text" for
+ * people.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "api/render.h"
+#include "dns/name.h"
+#include "dns/text.h"
+
+/* Verdicts and sources by their numbers in maps/ and resolve/query.h. */
+static const char *const verdict_text[MR_VERDICTS] = {
+	[MR_NONE] = "none", [MR_BLOCK] = "block", [MR_ALLOW] = "allow", [MR_IMPORTANT_BLOCK] = "important_block",
+	[MR_ASK] = "ask", [MR_IMPORTANT_ALLOW] = "important_allow", [MR_LOCAL_ZONE] = "local_zone",
+};
+static const char *const kernel_source[MR_SOURCES] = { "pass", "blocked", "cached", "local" };
+static const char *const daemon_source[] = { "none", "filter", "cache", "upstream", "self" };
+
+static const struct {
+	const char *name;
+	const char *help;
+} stat_rows[MR_STATS_COUNT] = {
+#define ROW(kind, name, help) { #name, help },
+	MR_STATS(ROW)
+#undef ROW
+};
+
+#define PICK(array, i) ((unsigned)(i) < sizeof(array) / sizeof((array)[0]) ? (array)[i] : "?")
+#define TEXT(array) render_text(array, sizeof(array))
+
+static json_t *message(const uint8_t *msg, size_t size)
+{
+	char *hex, *text;
+	json_t *m;
+	size_t i;
+
+	if (!size)
+		return json_null();
+	hex = malloc(2 * size + 1);
+	if (!hex)
+		return NULL;
+	for (i = 0; i < size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", msg[i]);
+	text = dns_message_text(msg, size);
+	m = json_pack("{s:i, s:s, s:o}", "bytes", (int)size, "hex", hex, "text",
+		      text ? render_text(text, strlen(text)) : json_null());
+	free(hex);
+	free(text);
+	return m;
+}
+
+/* An entry's word of the filter; 0 is none. */
+static json_t *entry(uint64_t word)
+{
+	char text[24];
+
+	if (!word)
+		return json_null();
+	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)word);
+	return json_string(text);
+}
+
+static json_t *kernel(const struct control_why *w)
+{
+	const struct mr_why *y = &w->kern.why;
+	bool known = y->stat < MR_STATS_COUNT;
+
+	if (w->kern_error)
+		return json_pack("{s:o}", "error", *w->kern_reason ? TEXT(w->kern_reason) :
+				 json_string(strerror(abs(w->kern_error))));
+	return json_pack("{s:n, s:b, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:o, s:o, s:{s:o, s:o, s:o}, s:o}",
+			 "error", "answered", w->kern.answered, "stat", "name", known ? stat_rows[y->stat].name : "?",
+			 "help", known ? stat_rows[y->stat].help : "?", "source", PICK(kernel_source, y->source), "verdict",
+			 PICK(verdict_text, y->verdict), "list", TEXT(w->list), "entry", entry(y->entry), "group",
+			 (int)y->group, "group_name", TEXT(w->group), "access", y->access == MR_ACCESS_ALLOW ? "allow" : "refuse", "depth", (int)y->depth,
+			 "unit", (int)y->unit, "filter_generation", render_u64(y->filter_generation), "ns",
+			 render_u64(w->kern.ns), "answer", "unit", render_u64(y->answer_unit), "generation",
+			 render_u64(y->answer_generation), "expires_ns", render_u64(y->expires), "reply",
+			 message(w->kern.reply, w->kern.reply_len));
+}
+
+static json_t *daemon_side(const struct control_why *w)
+{
+	json_t *error = !w->daemon_error ? json_null() :
+			json_string(w->daemon_error == -ETIMEDOUT ? "no answer in time" : strerror(abs(w->daemon_error)));
+
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:o}", "error", error, "source",
+			 PICK(daemon_source, w->source), "verdict", PICK(verdict_text, w->verdict.kind), "list",
+			 TEXT(w->daemon_list), "entry", entry(w->verdict.entry), "group_name", TEXT(w->group), "depth",
+			 (int)w->verdict.depth, "reply", message(w->reply, w->daemon_error ? 0 : w->reply_len));
+}
+
+json_t *render_why(const struct kern_why_query *q, const struct control_why *w)
+{
+	char name[DNS_NAME_TEXT_MAX], type[32], client[ADDR_TEXT_MAX];
+	struct addr ip = q->client;
+
+	ip.port = 0;
+	return json_pack("{s:{s:s, s:s, s:s, s:b, s:b}, s:o, s:o}", "question", "name",
+			 dns_name_text(q->name, name, sizeof(name)), "type", dns_type_text(q->qtype, type, sizeof(type)),
+			 "client", addr_text(&ip, client, sizeof(client)), "edns", q->edns, "dnssec_ok", q->dnssec_ok,
+			 "kernel", kernel(w), "daemon", daemon_side(w));
+}

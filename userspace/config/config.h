@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * config.h - the configuration, read from YAML and checked.
+ *
+ * struct config and all that is known about its members come from the rows of
+ * options.def: the path of an option with '_' for '.' is the member's name.
+ * Immutable once loaded.  Reads text, not files; only yaml.c knows libyaml.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/addr.h"
+#include "base/err.h"
+
+#define CONFIG_SIZE_MAX       (1U << 20)	/* bytes of a file */
+#define CONFIG_ADDRS_MAX      32
+#define CONFIG_LISTEN_MAX     CONFIG_ADDRS_MAX
+#define CONFIG_SERVERS_MAX    16		/* as UPSTREAM_SERVERS_MAX */
+#define CONFIG_INTERFACES_MAX 8
+#define CONFIG_PREFIXES_MAX   256
+#define CONFIG_LISTS_MAX      1024
+#define CONFIG_GROUPS_MAX     64
+#define CONFIG_NAME_MAX       64
+#define CONFIG_PATH_MAX       1024
+#define CONFIG_SOCKET_MAX     107		/* sun_path without its end */
+#define CONFIG_ERRORS_MAX     32
+
+/* The values and their order are those of enum kern_mode. */
+enum config_mode { CONFIG_MODE_AUTO, CONFIG_MODE_NATIVE, CONFIG_MODE_GENERIC, CONFIG_MODE_OFF };
+
+enum config_attach { CONFIG_ATTACH_LINK };
+
+/* As enum mr_block_mode. */
+enum config_block_mode {
+	CONFIG_BLOCK_NULL_ADDRESS,
+	CONFIG_BLOCK_NXDOMAIN,
+	CONFIG_BLOCK_NODATA,
+	CONFIG_BLOCK_REFUSED,
+	CONFIG_BLOCK_CUSTOM,
+};
+
+/* As enum mr_access. */
+enum config_access { CONFIG_ACCESS_ALLOW, CONFIG_ACCESS_REFUSE };
+
+/* As enum list_format. */
+enum config_list_format { CONFIG_LIST_AUTO, CONFIG_LIST_DOMAINS, CONFIG_LIST_HOSTS, CONFIG_LIST_ADBLOCK };
+
+enum config_list_action { CONFIG_LIST_BLOCK, CONFIG_LIST_ALLOW };
+
+typedef char config_user[32];
+typedef char config_path[CONFIG_PATH_MAX];
+
+struct config_addrs {
+	struct addr at[CONFIG_ADDRS_MAX];	/* the port is never 0 */
+	unsigned count;
+};
+
+struct config_interfaces {
+	char at[CONFIG_INTERFACES_MAX][16];	/* IF_NAMESIZE */
+	unsigned count;
+};
+
+struct config_prefixes {
+	struct addr_prefix at[CONFIG_PREFIXES_MAX];
+	unsigned count;
+};
+
+struct config_list {
+	char name[CONFIG_NAME_MAX];
+	char *file;				/* beside the configuration, when it was relative */
+	enum config_list_format format;
+	enum config_list_action action;
+};
+
+/* A list's place here is its number everywhere. */
+struct config_lists {
+	struct config_list *at;
+	unsigned count;
+};
+
+struct config_group {
+	char name[CONFIG_NAME_MAX];
+	bool *uses;				/* one for each of filter_lists */
+	unsigned lists;				/* how many those are */
+};
+
+/* Never empty: the first is the group default. */
+struct config_groups {
+	struct config_group *at;
+	unsigned count;
+};
+
+#define KIND(kind, read, same, type, expected) typedef type config_type_##kind;
+#include "config/kinds.def"
+#undef KIND
+
+struct config {
+#define OPTION(member, path, kind, ...) config_type_##kind member;
+#define PLANNED(path, help)
+#include "config/options.def"
+#undef OPTION
+#undef PLANNED
+	bool upstreams_servers_given;		/* false: those of /etc/resolv.conf */
+};
+
+/* All that was wrong with a file, in the order of its lines. */
+struct config_errors {
+	struct err_at at[CONFIG_ERRORS_MAX];
+	unsigned count;
+	unsigned more;				/* errors that found no room above */
+};
+
+/**
+ * Read and check a configuration; an empty text gives the defaults.
+ *
+ * @file  its name for errors; relative paths start in its folder; may be NULL
+ *
+ * Returns 0 with a configuration that the caller frees; -EINVAL with @reterrs
+ * (one row a fault: file, line, key, what was expected) when anything is
+ * wrong: not YAML, an unknown, repeated or unbuilt key, a type, a range, a
+ * size over CONFIG_SIZE_MAX; -ENOMEM.
+ */
+int config_load(const char *text, size_t size, const char *file, struct config **ret, struct config_errors *reterrs);
+
+/* Takes NULL. */
+void config_free(struct config *c);
+
+/* What is known about one option. */
+struct config_option {
+	const char *path;
+	const char *expected;			/* the kind of value, for people */
+	const char *fallback;			/* the default as one would write it; NULL: none */
+	uint32_t min;				/* of a number, or of the length of a list; both 0: no bounds */
+	uint32_t max;
+	bool restart;				/* a change waits for the next start */
+	const char *help;
+};
+
+/* The @i-th option (0 ..) in the order of the reference, built ones only; NULL past the last. */
+const struct config_option *config_option(unsigned i);
+
+/**
+ * Compare two configurations.
+ *
+ * Calls @each for every option whose value differs.  Returns how many of them need a restart.
+ */
+unsigned config_changes(const struct config *before, const struct config *after,
+			void (*each)(const struct config_option *o, void *arg), void *arg);
+
+/**
+ * Write the reference (docs/CONFIGURATION.md) from the options' rows.
+ *
+ * Returns a string of the heap (the caller's), or NULL when memory is out.
+ */
+char *config_reference(void);
+
+#endif

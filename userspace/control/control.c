@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * control.c - the life of the daemon: start, reload, stop.
+ *
+ * Start in this order: folders and secret; the packet path, with what an
+ * earlier run left in it; sockets; privileges go; the filter on disk; workers.
+ * So blocked names are blocked before the first query is taken.
+ */
+#define LOG_ROOM "control"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "control/internal.h"
+
+#define PIN_ROOT        "/sys/fs/bpf/millrace"
+#define RESOLV_CONF     "/etc/resolv.conf"
+#define POLL_MS         20
+#define FLIGHTS_MAX     65536
+#define SUSPENDED_NS    (1 * CLOCK_S)	/* a jump of the clocks that makes us forget */
+
+/* ---- timers ---- */
+
+static void on_kernel_event(const struct mr_event *e, void *arg)
+{
+	struct control *c = arg;
+	struct dns_key key = { .name_len = e->name_len, .qtype = e->qtype, .bits = e->key };
+
+	if (e->kind == MR_EVENT_QUERY) {
+		tail_kernel_event(c, e);
+	} else if (e->kind == MR_EVENT_REFRESH) {
+		memcpy(key.name, e->name, sizeof(key.name));
+		wire_refresh(c, &key);
+	}
+}
+
+static void on_poll(uv_timer_t *t)
+{
+	struct control *c = t->data;
+
+	kern_events_poll(c->kern, on_kernel_event, c);
+}
+
+/* The monotonic clock stands still in suspend: what was cached is then older than it looks. */
+static void on_second(uv_timer_t *t)
+{
+	struct control *c = t->data;
+	uint64_t now = clock_suspended_ns();
+
+	if (now < c->suspended_ns + SUSPENDED_NS)
+		return;
+	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
+	c->suspended_ns = now;
+	kern_flush_all(c->kern);
+	cache_flush_all(c->cache);
+}
+
+static void log_lists(const struct control *c)
+{
+	const struct config_lists *l = &c->snapshot->config->filter_lists;
+	unsigned i;
+
+	/* At a start with a filter on disk the lists have not been read yet. */
+	for (i = 0; c->lists && i < l->count; i++)
+		if (!c->lists[i].loaded)
+			log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
+	log_info("filter in force: %llu entries from %u lists%s",
+		 (unsigned long long)c->snapshot->filter.unit->entries, l->count,
+		 c->lists ? "" : ", as compiled by an earlier run");
+}
+
+static int reload(struct control *c, struct err_at *reterr);
+
+/* The first compile of a start that had an older filter to begin with. */
+static void on_compile(uv_timer_t *t)
+{
+	struct control *c = t->data;
+	char text[1024];
+	struct err_at at = { 0 };
+
+	if (reload(c, &at))
+		log_warn("lists not read again, the filter compiled earlier stays in force: %s",
+			 err_text(&at, text, sizeof(text)));
+	else
+		log_lists(c);
+}
+
+static void start_timers(struct control *c)
+{
+	uv_timer_init(c->loop, &c->poll);
+	uv_timer_init(c->loop, &c->second);
+	uv_timer_init(c->loop, &c->compile);
+	c->poll.data = c->second.data = c->compile.data = c;
+	uv_timer_start(&c->poll, on_poll, POLL_MS, POLL_MS);
+	uv_timer_start(&c->second, on_second, 1000, 1000);
+	if (c->compile_later)
+		uv_timer_start(&c->compile, on_compile, 0, 0);
+}
+
+static void stop_timers(struct control *c)
+{
+	uv_close((uv_handle_t *)&c->poll, NULL);
+	uv_close((uv_handle_t *)&c->second, NULL);
+	uv_close((uv_handle_t *)&c->compile, NULL);
+}
+
+/* ---- start ---- */
+
+static void resolve_user(struct control *c, const struct config *config)
+{
+	char name[64];
+
+	c->uid = geteuid();
+	c->gid = getegid();
+	if (c->uid == 0 && process_user(config->server_user, &c->uid, &c->gid))
+		log_warn("there is no user %s: the daemon stays %s, without the capabilities it does not need",
+			 config->server_user, process_user_name(name, sizeof(name)));
+}
+
+static unsigned count_workers(const struct config *config)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = config->server_workers ? config->server_workers : cpus > 0 ? (unsigned)cpus : 1;
+
+	return n < CONTROL_WORKERS_MAX ? n : CONTROL_WORKERS_MAX;
+}
+
+static int open_kern(struct control *c, const struct config *config, const struct snapshot *s, struct err_at *reterr)
+{
+	struct kern_opts o = {
+		.interface_count = config->fastpath_interfaces.count,
+		.mode = (enum kern_mode)config->fastpath_mode,
+		.required = config->fastpath_required,
+		.pin_root = PIN_ROOT,
+		.listen = config->server_listen.at,
+		.listens = config->server_listen.count,
+		.answers = config->fastpath_answers,
+		.recursion = s->udp.recursion,
+		.block = { .mode = s->block.mode, .ttl = s->block.ttl },
+	};
+
+	memcpy(&o.block.ipv4, s->block.ipv4, 4);
+	memcpy(o.block.ipv6, s->block.ipv6, 16);
+	memcpy(o.interfaces, config->fastpath_interfaces.at, sizeof(o.interfaces));
+	err_where(reterr, NULL, 0, "fastpath");
+	return kern_open(&o, &c->secret, &c->kern, reterr);
+}
+
+static void log_kern(const struct control *c)
+{
+	static const char *const modes[] = { "auto", "native", "generic", "off" };
+	struct kern_status s;
+	unsigned i;
+
+	kern_status(c->kern, &s);
+	if (!s.on)
+		log_warn("the packet path is off, all answers come from user space: %s", s.reason);
+	for (i = 0; i < s.interfaces; i++)
+		log_info("%s: %s, driver %s%s%s", s.iface[i].name, modes[s.iface[i].mode], s.iface[i].driver,
+			 *s.iface[i].reason ? "; " : "", s.iface[i].reason);
+	for (i = 0; i < s.note_count; i++)
+		log_info("note: %s", s.notes[i]);
+	if (s.taken_over)
+		log_info("took over the tables of the run before: %u answers", s.answers_in_use);
+}
+
+/* The filter that is on disk at once, or else all lists now: never a moment without. */
+static int first_filter(struct control *c, struct snapshot *s, struct err_at *reterr)
+{
+	c->compile_later = s->config->filter_lists.count && filter_load(c, s);
+	return c->compile_later ? 0 : filter_compile(c, s, false, reterr);
+}
+
+static int make_shared(struct control *c, const struct config *config)
+{
+	c->cache = cache_new(config->cache_entries);
+	c->flights = flights_new(FLIGHTS_MAX);
+	return c->cache && c->flights ? 0 : -ENOMEM;
+}
+
+/* Everything that needs root, in order, then root goes. */
+static int start_privileged(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
+{
+	int err;
+
+	resolve_user(c, config);
+	err = state_folders(config, c->uid, c->gid, reterr);
+	if (!err)
+		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
+	if (!err)
+		err = servers_default(config, RESOLV_CONF, reterr);
+	if (err) {
+		config_free(config);
+		return err;
+	}
+	err = snapshot_make(c, config, ret, reterr);
+	if (err)
+		return err;
+	err = wire_open(c, config, reterr);
+	if (!err)
+		err = open_kern(c, config, *ret, reterr);
+	if (!err)
+		err = kern_own(c->kern, c->uid, c->gid, reterr);
+	if (!err)
+		err = process_drop(c->uid, c->gid, reterr);
+	return err;
+}
+
+int control_start(uv_loop_t *loop, const char *path, struct config *config, struct control **ret,
+		  struct err_at *reterr)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	struct snapshot *s = NULL;
+	int err = -ENOMEM;
+
+	if (!c) {
+		config_free(config);
+		return err;
+	}
+	c->loop = loop;
+	c->started_ns = clock_coarse_ns();
+	c->suspended_ns = clock_suspended_ns();
+	c->workers = count_workers(config);
+	snprintf(c->path, sizeof(c->path), "%s", path);
+	pthread_mutex_init(&c->tail_lock, NULL);
+	pthread_mutex_init(&c->names_lock, NULL);
+	err = start_privileged(c, config, &s, reterr);
+	if (!err)
+		err = make_shared(c, s->config);
+	if (!err)
+		err = first_filter(c, s, reterr);
+	if (err)
+		goto out;
+	snapshot_apply(c, s);
+	s = NULL;
+	kern_enable(c->kern, true);
+	err = wire_start(c, reterr);
+	if (!err)
+		err = call_init(c);
+	if (err)
+		goto out;
+	start_timers(c);
+	if (kern_watch(c->kern, loop, reterr))
+		log_warn("changes of addresses and links will not be followed: %s", reterr->why);
+	log_kern(c);
+	log_lists(c);
+	*ret = c;
+	c = NULL;
+out:
+	if (c) {
+		snapshot_unref(s);
+		wire_stop(c);
+		wire_free(c);
+		kern_close(c->kern, true);
+		cache_free(c->cache);
+		flights_free(c->flights);
+		snapshot_unref(c->snapshot);
+		free(c->lists);
+		free(c->list_names);
+		free(c);
+	}
+	return err;
+}
+
+/* ---- reload ---- */
+
+static int read_config(const char *path, struct config **ret, struct err_at *reterr)
+{
+	struct config_errors errors = { 0 };
+	struct config *config;
+	unsigned i;
+	int err;
+
+	err = control_read_config(path, &config, &errors);
+	if (err == 0) {
+		*ret = config;
+		return 0;
+	}
+	for (i = 0; i < errors.count; i++) {
+		char text[1024];
+
+		log_err("%s", err_text(&errors.at[i], text, sizeof(text)));
+	}
+	*reterr = errors.at[0];
+	return err;
+}
+
+static void log_restart(const struct config_option *o, void *arg)
+{
+	if (o->restart)
+		log_warn("%s has changed: that takes effect at the next start", o->path);
+}
+
+static int reload(struct control *c, struct err_at *reterr)
+{
+	struct config *config;
+	struct snapshot *s;
+	int err;
+
+	err = read_config(c->path, &config, reterr);
+	if (err)
+		return err;
+	err = servers_default(config, RESOLV_CONF, reterr);
+	if (err) {
+		config_free(config);
+		return err;
+	}
+	err = snapshot_make(c, config, &s, reterr);
+	if (err)
+		return err;
+	err = filter_compile(c, s, true, reterr);
+	if (err) {
+		snapshot_unref(s);
+		return err;
+	}
+	config_changes(c->snapshot->config, config, log_restart, NULL);
+	snapshot_apply(c, s);
+	return 0;
+}
+
+int control_reload(struct control *c, struct err_at *reterr)
+{
+	char text[sizeof(c->reload_error)];
+	int err;
+
+	c->reloads++;
+	err = reload(c, reterr);
+	if (err) {
+		if (!*reterr->why)
+			err_why(reterr, err, "%s", strerror(-err));
+		c->reloads_failed++;
+		snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(reterr, text, sizeof(text)));
+		log_err("not reloaded, the old configuration stays in force: %s", text);
+		return err;
+	}
+	c->reload_error[0] = '\0';
+	log_lists(c);
+	return 0;
+}
+
+static int do_reload(struct control *c, void *arg)
+{
+	return control_reload(c, arg);
+}
+
+int control_ask_reload(struct control *c, struct err_at *reterr)
+{
+	return call_control(c, do_reload, reterr);
+}
+
+/* ---- flush ---- */
+
+struct flush {
+	const uint8_t *lower;
+	uint16_t len;
+	struct control_flushed *ret;
+};
+
+/* The kernel's table first: a name that it still held would come back from there. */
+static int do_flush(struct control *c, void *arg)
+{
+	const struct flush *f = arg;
+	struct kern_status before;
+
+	if (f->lower) {
+		f->ret->cache = cache_flush_name(c->cache, f->lower, f->len);
+		f->ret->kernel = kern_flush_name(c->kern, f->lower, f->len);
+		return 0;
+	}
+	kern_status(c->kern, &before);
+	f->ret->cache = cache_flush_all(c->cache);
+	kern_flush_all(c->kern);
+	f->ret->kernel = before.answers_in_use;
+	return 0;
+}
+
+int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *ret)
+{
+	struct flush f = { .lower = lower, .len = len, .ret = ret };
+
+	return call_control(c, do_flush, &f);
+}
+
+/* ---- stop ---- */
+
+void control_stop(struct control *c)
+{
+	if (!c)
+		return;
+	tail_end_all(c);
+	call_close(c);
+	stop_timers(c);
+	kern_unwatch(c->kern);
+	/* First the kernel lets go: what comes now is for the sockets, and those drain. */
+	kern_enable(c->kern, false);
+	wire_stop(c);
+	wire_free(c);
+	kern_close(c->kern, true);
+	cache_free(c->cache);
+	flights_free(c->flights);
+	snapshot_unref(c->snapshot);
+	free(c->lists);
+	free(c->list_names);
+	/* The loop still has our handles to close; then the memory may go. */
+	uv_run(c->loop, UV_RUN_NOWAIT);
+	pthread_mutex_destroy(&c->tail_lock);
+	pthread_mutex_destroy(&c->names_lock);
+	pthread_mutex_destroy(&c->call_lock);
+	free(c);
+}

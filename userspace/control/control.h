@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * control.h - the one writer of policy, and what others may ask it.
+ *
+ * Lives on the control thread (the loop of main).  Applies a configuration:
+ * check -> compile -> publish; any failure leaves the old one in force.  Hands
+ * out read-only pictures of the daemon's state to api/.
+ *
+ * Functions marked "any thread" may be called from the API's threads; they
+ * hand the work to the control thread and wait.
+ */
+#ifndef CONTROL_CONTROL_H
+#define CONTROL_CONTROL_H
+
+#include <uv.h>
+#include "base/addr.h"
+#include "base/err.h"
+#include "cache/cache.h"
+#include "config/config.h"
+#include "kern/kern.h"
+#include "policy/list.h"
+
+struct control;
+
+/* ---- life cycle, by main, on the control thread ---- */
+
+/**
+ * Read and check the file @path; as config_load(), and a file that cannot be
+ * read is its one error.
+ */
+int control_read_config(const char *path, struct config **ret, struct config_errors *reterrs);
+
+/**
+ * Start everything that @config (taken, also on failure) asks for: the filter
+ * that is on disk, the packet path, the workers, then the lists.
+ *
+ * @path  where it came from; a reload reads it again
+ *
+ * Returns 0, or a negative errno with @reterr and nothing left running.
+ */
+int control_start(uv_loop_t *loop, const char *path, struct config *config, struct control **ret,
+		  struct err_at *reterr);
+
+/* Read the configuration again and apply it; on failure the old one stays in force and @reterr says why. */
+int control_reload(struct control *c, struct err_at *reterr);
+
+/**
+ * From now on the functions for any thread fail with -ESHUTDOWN, also for
+ * those that wait in one.  On the control thread; api_stop() calls it, since it
+ * waits for such callers and nobody would serve them meanwhile.
+ */
+void control_refuse_calls(struct control *c);
+
+/* Stop workers, detach the packet path, free.  Takes NULL. */
+void control_stop(struct control *c);
+
+/* ---- pictures, any thread ---- */
+
+#define CONTROL_LISTS_MAX 64
+
+struct control_list {
+	char name[64];
+	char file[256];
+	bool loaded;			/* in force; false: never read, or the last try failed and nothing older is there */
+	char error[256];		/* of the last try; "" when it went well */
+	struct list_report report;
+};
+
+struct control_status {
+	char version[32];
+	int pid;
+	uint64_t uptime_s;
+	char config[256];
+	char user[32];			/* whom the daemon runs as */
+	unsigned workers;
+	unsigned listens;
+	struct addr listen[16];
+	unsigned servers;
+	struct addr server[16];		/* upstream, in the order of the file */
+	struct kern_status kern;
+	uint64_t filter_entries;
+	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */
+	unsigned lists;
+	uint64_t reloads;
+	uint64_t reloads_failed;
+	char reload_error[512];		/* of the last failed one since the last good one; "" otherwise */
+};
+int control_status(struct control *c, struct control_status *ret);
+
+/* The lists in force, in the order of the file; returns how many of @ret (room for @max) were filled. */
+int control_lists(struct control *c, struct control_list *ret, unsigned max);
+
+struct control_stats {
+	struct mr_stats kern;
+	struct mr_latency latency;
+	struct cache_stats cache;
+	/* user space counters come from base/count.h: count_each() */
+};
+int control_stats(struct control *c, struct control_stats *ret);
+
+struct control_memory {
+	struct kern_memory map[16];
+	unsigned maps;
+	uint64_t cache_bytes;
+	uint64_t filter_mapped_bytes;	/* of the compiled filter's file, when it is mapped */
+	uint64_t rss_bytes;
+	uint64_t pss_bytes;
+};
+int control_memory(struct control *c, struct control_memory *ret);
+
+/* ---- actions, any thread ---- */
+
+struct control_flushed {
+	uint64_t kernel;
+	uint64_t cache;
+};
+/* Forget one name (@lower, wire form), or everything when it is NULL. */
+int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *ret);
+
+/* control_reload() from any thread. */
+int control_ask_reload(struct control *c, struct err_at *reterr);
+
+struct control_why {
+	int kern_error;			/* 0, or why the packet path could not be asked */
+	char kern_reason[256];
+	struct kern_why_result kern;
+	char list[64];			/* of the kernel's verdict; "" when none */
+	/* the daemon's own answer to the same packet */
+	struct filter_result verdict;
+	char daemon_list[64];
+	char group[64];
+	int daemon_error;		/* 0, or -ETIMEDOUT */
+	uint8_t source;			/* enum query_source */
+	uint8_t reply[4096];
+	uint16_t reply_len;
+};
+/**
+ * What would happen to this question, in the kernel and in the daemon.
+ *
+ * The daemon's side is a query of our own: it may ask upstream, and its answer
+ * may be cached, as for any client.
+ */
+int control_why(struct control *c, const struct kern_why_query *q, struct control_why *ret);
+
+/* ---- tail: live events, kernel and daemon alike ---- */
+
+struct control_event {
+	uint64_t time_us;		/* since 1970 */
+	struct addr client;
+	uint8_t name[256];		/* lower-case wire form */
+	uint16_t name_len;
+	uint16_t qtype;
+	uint16_t rcode;
+	uint16_t size;			/* bytes of the answer */
+	uint32_t latency_us;		/* of the daemon's answers; 0 for the kernel's */
+	bool kernel;
+	bool tcp;
+	char source[12];		/* "filter", "cache", "zone", "upstream", "self" */
+	char verdict[20];		/* "none", "block", "allow" ... */
+	char list[64];
+};
+
+struct control_tail;
+
+/* At most 8 at once: -EBUSY.  While one is open the kernel reports every answer. */
+int control_tail_open(struct control *c, struct control_tail **ret);
+void control_tail_close(struct control_tail *t);
+
+/**
+ * Wait up to @timeout_ms for an event.
+ *
+ * Returns 1 with @ret filled, 0 when none came, -ESHUTDOWN when the daemon
+ * stops.  @ret_lost: events shed since the last call because this reader was slow.
+ */
+int control_tail_read(struct control_tail *t, unsigned timeout_ms, struct control_event *ret, uint64_t *ret_lost);
+
+/* The name of list number @list of the filter in force; "" when there is none.  Any thread. */
+void control_list_name(struct control *c, unsigned list, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter.c - from list files to a filter in force.
+ *
+ * The compiled filter stands in the state directory beside the names of its
+ * lists, in order: verdicts speak of lists by number, so a filter of other
+ * lists is not taken.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "control/internal.h"
+
+#define LIST_SIZE_MAX (1ULL << 30)
+
+static void state_path(const struct config *config, const char *name, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s/%s", config->state, name);
+}
+
+/* The names and actions of the lists, one a line. */
+static char *lists_text(const struct config *config)
+{
+	const struct config_lists *l = &config->filter_lists;
+	size_t size = 1;
+	char *text;
+	FILE *f = open_memstream(&text, &size);
+	unsigned i;
+
+	if (!f)
+		return NULL;
+	for (i = 0; i < l->count; i++)
+		fprintf(f, "%d %s\n", (int)l->at[i].action, l->at[i].name);
+	return fclose(f) ? NULL : text;
+}
+
+static bool same_lists(const struct config *config)
+{
+	char path[CONFIG_PATH_MAX + 32], *want = lists_text(config), *have = NULL;
+	size_t size = 0;
+	bool same = false;
+	FILE *f;
+
+	state_path(config, "filter.lists", path, sizeof(path));
+	f = fopen(path, "re");
+	if (f && want)
+		same = getdelim(&have, &size, '\0', f) < 0 ? !*want : strcmp(have, want) == 0;
+	if (f)
+		fclose(f);
+	free(have);
+	free(want);
+	return same;
+}
+
+static int write_lists(const struct config *config, struct err_at *reterr)
+{
+	char path[CONFIG_PATH_MAX + 32], *text = lists_text(config);
+	FILE *f;
+	int err = 0;
+
+	if (!text)
+		return -ENOMEM;
+	state_path(config, "filter.lists", path, sizeof(path));
+	f = fopen(path, "we");
+	if (!f || fputs(text, f) < 0)
+		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
+	if (f && fclose(f) && !err)
+		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
+	free(text);
+	return err;
+}
+
+/* Turn the filter's sets into verdicts and put both in force; @f is taken. */
+static int put_in_force(struct control *c, struct snapshot *s, struct filter *f, struct err_at *reterr)
+{
+	const struct config_groups *g = &s->config->groups;
+	struct filter_group groups[CONFIG_GROUPS_MAX];
+	struct mr_verdict *v;
+	bool mapped = false;
+	unsigned i;
+	int err;
+
+	for (i = 0; i < g->count; i++)
+		groups[i] = (struct filter_group){ .uses = g->at[i].uses, .lists = s->config->filter_lists.count };
+	v = filter_verdicts(f, groups, g->count);
+	if (!v) {
+		filter_free(f);
+		return -ENOMEM;
+	}
+	err = kern_filter_publish(c->kern, f, v, g->count, &s->filter, &mapped, reterr);
+	if (err || mapped) {
+		filter_free(f);
+		free(v);
+	} else {
+		s->filter_owned = f;
+		s->verdicts_owned = v;
+	}
+	if (!err)
+		c->filter_bytes = mapped ? 0 : ((uint64_t)s->filter.unit->bucket_mask + 1) * sizeof(struct mr_filter_bucket) +
+						       ((uint64_t)s->filter.unit->bloom_mask + 1) * sizeof(uint64_t);
+	return err;
+}
+
+bool filter_load(struct control *c, struct snapshot *s)
+{
+	char path[CONFIG_PATH_MAX + 32];
+	struct err_at why = { 0 };
+	struct filter *f;
+
+	state_path(s->config, "filter.bin", path, sizeof(path));
+	return same_lists(s->config) && filter_open(path, &c->secret, &f, &why) == 0 &&
+	       put_in_force(c, s, f, &why) == 0;
+}
+
+struct sink {
+	struct filter_builder *builder;
+	unsigned list;
+	bool allow_list;
+};
+
+static int add_name(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+{
+	const struct sink *k = arg;
+
+	return filter_builder_add(k->builder, name, len, subtree, k->list,
+				  allow || k->allow_list ? FILTER_ALLOW : FILTER_BLOCK);
+}
+
+static int read_list(const struct config_list *l, struct sink *k, struct list_report *ret, struct err_at *reterr)
+{
+	struct stat st;
+	char *text;
+	int fd, err;
+
+	err_where(reterr, l->file, 0, l->name);
+	fd = open(l->file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		err = err_why(reterr, -errno, "the list cannot be read: %s", strerror(errno));
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIST_SIZE_MAX) {
+		err = err_why(reterr, -EINVAL, "the list is no regular file of at most 1 GiB");
+		goto out;
+	}
+	err = 0;
+	if (!st.st_size)
+		goto out;
+	/* A copy: a mapping of a file that somebody cuts short would end us. */
+	text = malloc((size_t)st.st_size);
+	if (!text) {
+		err = err_why(reterr, -ENOMEM, "no memory for the list");
+		goto out;
+	}
+	st.st_size = read(fd, text, (size_t)st.st_size);
+	if (st.st_size < 0)
+		err = err_why(reterr, -errno, "the list cannot be read: %s", strerror(errno));
+	else
+		err = list_parse(text, (size_t)st.st_size, (enum list_format)l->format, add_name, k, ret);
+	free(text);
+	if (err == -ENOMEM)
+		err_why(reterr, err, "no memory for the names of the list");
+out:
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int read_lists(struct control *c, const struct config *config, struct filter_builder *b, bool strict,
+		      struct list_state *states, struct err_at *reterr)
+{
+	const struct config_lists *l = &config->filter_lists;
+	unsigned i;
+	int err;
+
+	for (i = 0; i < l->count; i++) {
+		struct sink k = { .builder = b, .list = i, .allow_list = l->at[i].action == CONFIG_LIST_ALLOW };
+
+		err = read_list(&l->at[i], &k, &states[i].report, reterr);
+		states[i].loaded = !err;
+		if (!err)
+			continue;
+		if (strict || err == -ENOMEM)
+			return err;
+		snprintf(states[i].error, sizeof(states[i].error), "%.255s", reterr->why);
+	}
+	return 0;
+}
+
+int filter_compile(struct control *c, struct snapshot *s, bool strict, struct err_at *reterr)
+{
+	const struct config *config = s->config;
+	struct list_state *states = calloc(config->filter_lists.count + 1, sizeof(*states));
+	struct filter_builder *b = filter_builder_new(&c->secret);
+	struct filter *f = NULL;
+	char path[CONFIG_PATH_MAX + 32];
+	uint64_t asked = 0;
+	int err = -ENOMEM;
+
+	if (!states || !b)
+		goto out;
+	err = read_lists(c, config, b, strict, states, reterr);
+	if (err)
+		goto out;
+	state_path(config, "filter.bin", path, sizeof(path));
+	err_where(reterr, NULL, 0, "state");
+	err = filter_builder_write(b, path, &asked, reterr);
+	filter_builder_free(b);		/* before the copy into the maps: the peak counts */
+	b = NULL;
+	if (!err)
+		err = write_lists(config, reterr);
+	if (!err)
+		err = filter_open(path, &c->secret, &f, reterr);
+	if (!err)
+		err = put_in_force(c, s, f, reterr);
+	if (err)
+		goto out;
+	free(c->lists);
+	c->lists = states;
+	states = NULL;
+	c->filter_asked = asked;
+out:
+	filter_builder_free(b);
+	free(states);
+	return err;
+}

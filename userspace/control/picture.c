@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* picture.c - read-only pictures of the daemon, made on the control thread for whoever asks. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/process.h"
+#include "control/internal.h"
+
+#define AT_MOST(n, max) ((n) < (max) ? (n) : (max))
+
+static int make_status(struct control *c, void *arg)
+{
+	const struct config *f = c->snapshot->config;
+	struct control_status *s = arg;
+
+	memset(s, 0, sizeof(*s));
+	snprintf(s->version, sizeof(s->version), "%s", MR_VERSION);
+	s->pid = (int)getpid();
+	s->uptime_s = (clock_coarse_ns() - c->started_ns) / CLOCK_S;
+	snprintf(s->config, sizeof(s->config), "%.*s", (int)sizeof(s->config) - 1, c->path);
+	process_user_name(s->user, sizeof(s->user));
+	s->workers = c->workers;
+	s->listens = AT_MOST(f->server_listen.count, sizeof(s->listen) / sizeof(s->listen[0]));
+	memcpy(s->listen, f->server_listen.at, s->listens * sizeof(s->listen[0]));
+	s->servers = AT_MOST(f->upstreams_servers.count, sizeof(s->server) / sizeof(s->server[0]));
+	memcpy(s->server, f->upstreams_servers.at, s->servers * sizeof(s->server[0]));
+	kern_status(c->kern, &s->kern);
+	s->filter_entries = c->snapshot->filter.unit->entries;
+	s->filter_asked = c->filter_asked;
+	s->lists = f->filter_lists.count;
+	s->reloads = c->reloads;
+	s->reloads_failed = c->reloads_failed;
+	memcpy(s->reload_error, c->reload_error, sizeof(s->reload_error));
+	return 0;
+}
+
+int control_status(struct control *c, struct control_status *ret)
+{
+	return call_control(c, make_status, ret);
+}
+
+struct lists_wanted {
+	struct control_list *at;
+	unsigned max;
+};
+
+static int make_lists(struct control *c, void *arg)
+{
+	const struct config_lists *l = &c->snapshot->config->filter_lists;
+	const struct lists_wanted *w = arg;
+	unsigned i;
+
+	for (i = 0; i < l->count && i < w->max; i++) {
+		struct control_list *o = &w->at[i];
+
+		memset(o, 0, sizeof(*o));
+		snprintf(o->name, sizeof(o->name), "%s", l->at[i].name);
+		snprintf(o->file, sizeof(o->file), "%.255s", l->at[i].file);
+		if (c->lists) {
+			o->loaded = c->lists[i].loaded;
+			o->report = c->lists[i].report;
+			memcpy(o->error, c->lists[i].error, sizeof(o->error));
+		}
+	}
+	return (int)i;
+}
+
+int control_lists(struct control *c, struct control_list *ret, unsigned max)
+{
+	struct lists_wanted w = { .at = ret, .max = max };
+
+	return call_control(c, make_lists, &w);
+}
+
+static int make_stats(struct control *c, void *arg)
+{
+	struct control_stats *s = arg;
+
+	memset(s, 0, sizeof(*s));
+	kern_stats(c->kern, &s->kern);
+	kern_latency(c->kern, &s->latency);
+	cache_stats(c->cache, &s->cache);
+	return 0;
+}
+
+int control_stats(struct control *c, struct control_stats *ret)
+{
+	return call_control(c, make_stats, ret);
+}
+
+static int make_memory(struct control *c, void *arg)
+{
+	struct control_memory *m = arg;
+	struct cache_stats cache;
+	size_t rss, pss;
+
+	memset(m, 0, sizeof(*m));
+	m->maps = kern_memory(c->kern, m->map);
+	cache_stats(c->cache, &cache);
+	m->cache_bytes = cache.bytes;
+	m->filter_mapped_bytes = c->filter_bytes;
+	process_memory(&rss, &pss);
+	m->rss_bytes = rss;
+	m->pss_bytes = pss;
+	return 0;
+}
+
+int control_memory(struct control *c, struct control_memory *ret)
+{
+	return call_control(c, make_memory, ret);
+}
+
+void control_list_name(struct control *c, unsigned list, char *buf, size_t size)
+{
+	pthread_mutex_lock(&c->names_lock);
+	snprintf(buf, size, "%s", list < c->list_names_count ? c->list_names[list] : "");
+	pthread_mutex_unlock(&c->names_lock);
+}

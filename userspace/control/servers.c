@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* servers.c - the upstream servers of a machine whose configuration names none. */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+#include "control/internal.h"
+#include "dns/msg.h"
+
+static bool is_local(const struct addr *a, const struct ifaddrs *all)
+{
+	const struct ifaddrs *i;
+	struct addr own;
+
+	for (i = all; i; i = i->ifa_next) {
+		if (!i->ifa_addr || (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6))
+			continue;
+		addr_from_sockaddr(i->ifa_addr, &own);
+		if (addr_same_ip(a, &own))
+			return true;
+	}
+	return false;
+}
+
+/* Would a query to that server come back to us? */
+static bool is_ourselves(const struct addr *a, const struct config *config, const struct ifaddrs *all)
+{
+	const struct config_addrs *l = &config->server_listen;
+	unsigned i;
+
+	for (i = 0; i < l->count; i++) {
+		if (l->at[i].port != a->port)
+			continue;
+		if (addr_same_ip(a, &l->at[i]))
+			return true;
+		if (addr_is_any(&l->at[i]) && addr_is_v4(&l->at[i]) == addr_is_v4(a) && is_local(a, all))
+			return true;
+	}
+	return false;
+}
+
+int servers_default(struct config *config, const char *resolv_conf, struct err_at *reterr)
+{
+	struct config_addrs *s = &config->upstreams_servers;
+	struct ifaddrs *all = NULL;
+	unsigned ours = 0;
+	char line[512], word[128];
+	struct addr a;
+	FILE *f;
+
+	if (config->upstreams_servers_given)
+		return 0;
+	s->count = 0;
+	f = fopen(resolv_conf, "re");
+	if (f && getifaddrs(&all))
+		all = NULL;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " nameserver %127s", word) != 1 || addr_parse(word, DNS_PORT, &a))
+			continue;
+		if (is_ourselves(&a, config, all))
+			ours++;
+		else if (s->count < CONFIG_SERVERS_MAX)
+			s->at[s->count++] = a;
+	}
+	if (f)
+		fclose(f);
+	freeifaddrs(all);
+	if (s->count)
+		return 0;
+	err_where(reterr, NULL, 0, "upstreams.servers");
+	return err_why(reterr, -ENOENT,
+		       "no upstream servers: the configuration names none and %s has none%s; "
+		       "name some, or say \"servers: []\" for no forwarding",
+		       resolv_conf, ours ? " but ourselves" : "");
+}

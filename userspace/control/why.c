@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* why.c - one question put to the kernel's dry copy and to the daemon itself. */
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "control/internal.h"
+
+#define WAIT_S 15
+
+struct kern_side {
+	const struct kern_why_query *query;
+	struct control_why *why;
+};
+
+static int ask_kern(struct control *c, void *arg)
+{
+	struct kern_side *k = arg;
+	struct err_at at = { 0 };
+
+	k->why->kern_error = kern_why(c->kern, k->query, &k->why->kern, &at);
+	if (k->why->kern_error)
+		snprintf(k->why->kern_reason, sizeof(k->why->kern_reason), "%.255s", at.why);
+	return 0;
+}
+
+/* On the heap, shared by the asking thread and the worker: the last one frees it. */
+struct daemon_side {
+	struct wire_call call;
+	_Atomic unsigned refs;
+	sem_t done;
+	uint8_t msg[512];
+	size_t len;
+	struct addr client;
+	struct control_why why;
+};
+
+static void side_unref(struct daemon_side *d)
+{
+	if (atomic_fetch_sub(&d->refs, 1) > 1)
+		return;
+	sem_destroy(&d->done);
+	free(d);
+}
+
+static void on_answered(struct query *q)
+{
+	struct daemon_side *d = q->owner;
+
+	d->why.verdict = q->verdict;
+	d->why.source = (uint8_t)q->source;
+	d->why.reply_len = q->reply_len <= sizeof(d->why.reply) ? (uint16_t)q->reply_len : 0;
+	memcpy(d->why.reply, q->reply, d->why.reply_len);
+	if (q->group < q->snapshot->config->groups.count)
+		snprintf(d->why.group, sizeof(d->why.group), "%s", q->snapshot->config->groups.at[q->group].name);
+	query_free(q);
+	sem_post(&d->done);
+	side_unref(d);
+}
+
+static void run_query(struct wire_call *call)
+{
+	struct daemon_side *d = (struct daemon_side *)call;
+	struct query *q = query_new(call->resolver, QUERY_UDP, d->msg, d->len, &d->client, &d->client,
+				    clock_coarse_ns(), on_answered, d);
+
+	if (q) {
+		query_start(q);
+		return;
+	}
+	d->why.daemon_error = -ENOMEM;
+	sem_post(&d->done);
+	side_unref(d);
+}
+
+static int ask_daemon(struct control *c, const struct kern_why_query *query, struct control_why *why)
+{
+	struct daemon_side *d = calloc(1, sizeof(*d));
+	struct timespec until;
+	int len, err = -ENOMEM;
+
+	if (!d)
+		return err;
+	d->refs = 2;
+	sem_init(&d->done, 0, 0);
+	d->call.run = run_query;
+	d->client = query->client;
+	len = dns_query_write(0, query->name, query->name_len, query->qtype, query->dnssec_ok ? DNS_KEY_DO : 0,
+			      query->edns, d->msg, sizeof(d->msg));
+	d->len = len > 0 ? (size_t)len : 0;
+	if (!wire_call(c, 0, &d->call)) {
+		side_unref(d);
+		err = -ESHUTDOWN;
+		goto out;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += WAIT_S;
+	do {
+		err = sem_timedwait(&d->done, &until) ? -errno : 0;
+	} while (err == -EINTR);
+	if (err)
+		goto out;
+	err = d->why.daemon_error;
+	why->verdict = d->why.verdict;
+	why->source = d->why.source;
+	why->reply_len = d->why.reply_len;
+	memcpy(why->reply, d->why.reply, sizeof(why->reply));
+	memcpy(why->group, d->why.group, sizeof(why->group));
+out:
+	side_unref(d);
+	return err;
+}
+
+int control_why(struct control *c, const struct kern_why_query *q, struct control_why *ret)
+{
+	struct kern_side k = { .query = q, .why = ret };
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = call_control(c, ask_kern, &k);
+	if (err)
+		return err;
+	ret->daemon_error = ask_daemon(c, q, ret);
+	if (!ret->kern_error && ret->kern.why.verdict != MR_NONE)
+		control_list_name(c, ret->kern.why.list, ret->list, sizeof(ret->list));
+	if (ret->verdict.kind != MR_NONE)
+		control_list_name(c, ret->verdict.list, ret->daemon_list, sizeof(ret->daemon_list));
+	return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* answer.c - the object: making, sharing, ageing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "dns/answer.h"
+#include "dns/build.h"
+#include "dns/object.h"
+#include "dns/wire.h"
+
+static size_t ttl_offset(size_t body_len)
+{
+	size_t align = _Alignof(uint16_t);
+
+	return (sizeof(struct dns_answer) + body_len + align - 1) / align * align;
+}
+
+struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, const uint8_t *body, size_t len,
+				    const uint16_t *ttl_at, uint16_t ttls, uint64_t now_ns)
+{
+	struct dns_answer *a = malloc(ttl_offset(len) + ttls * sizeof(*ttl_at));
+
+	if (!a)
+		return NULL;
+	memset(a, 0, sizeof(*a));
+	atomic_init(&a->refs, 1);
+	atomic_init(&a->asked, 1);
+	a->key = *key;
+	a->rcode = rcode;
+	a->ede = DNS_EDE_NONE;
+	a->born_ns = now_ns;
+	a->ttls = ttls;
+	a->body_len = (uint16_t)len;
+	a->ttl_at = (uint16_t *)(void *)((char *)a + ttl_offset(len));
+	if (len)
+		memcpy(a->body, body, len);
+	if (ttls)
+		memcpy(a->ttl_at, ttl_at, ttls * sizeof(*ttl_at));
+	return a;
+}
+
+struct dns_answer *dns_answer_empty(const struct dns_key *key, uint16_t rcode, int ede, uint32_t ttl, uint64_t now_ns)
+{
+	struct dns_answer *a = dns_answer_alloc(key, rcode, NULL, 0, NULL, 0, now_ns);
+
+	if (!a)
+		return NULL;
+	a->ede = ede;
+	a->ttl = ttl;
+	return a;
+}
+
+/* What the walk over a body finds out. */
+struct body_facts {
+	uint16_t ttl_at[DNS_BUILD_RECORDS];
+	uint16_t ttls;
+	uint32_t ttl;
+	bool chain;
+	bool found;			/* a record of the type asked for */
+};
+
+static void note_record(struct body_facts *f, const struct dns_key *key, const struct dns_rr *rr, size_t body)
+{
+	f->ttl_at[f->ttls++] = (uint16_t)(rr->rdata - 6 - body);
+	if (rr->ttl < f->ttl)
+		f->ttl = rr->ttl;
+	if (rr->section != DNS_ANSWER)
+		return;
+	f->chain |= rr->type == DNS_CNAME || rr->type == DNS_DNAME;
+	f->found |= rr->type == key->qtype || key->qtype == DNS_ANY;
+}
+
+static int walk_body(const uint8_t *msg, size_t size, const struct dns_key *key, struct body_facts *f)
+{
+	struct dns_response r;
+	struct dns_rr rr;
+	size_t body;
+	int err;
+
+	err = dns_response_parse(msg, size, &r);
+	if (err)
+		return err;
+	body = r.at;
+	f->ttls = 0;
+	f->ttl = UINT32_MAX;
+	f->chain = f->found = false;
+	while ((err = dns_rr_next(&r, &rr)) > 0)
+		note_record(f, key, &rr, body);
+	if (!err && r.at != size)
+		err = -EBADMSG;
+	return err;
+}
+
+int dns_answer_from_body(const struct dns_key *key, uint16_t rcode, const uint8_t *body, uint16_t len,
+			 uint16_t answers, uint16_t authorities, uint64_t now_ns, struct dns_answer **ret)
+{
+	size_t start = DNS_HEADER + key->name_len + 4U;
+	struct body_facts *f = malloc(sizeof(*f));
+	uint8_t *msg = calloc(1, start + len);
+	struct dns_answer *a;
+	int err = -ENOMEM;
+
+	if (!f || !msg)
+		goto out;
+	dns_put16(msg + 2, DNS_QR);
+	dns_put16(msg + 4, 1);
+	dns_put16(msg + 6, answers);
+	dns_put16(msg + 8, authorities);
+	memcpy(msg + DNS_HEADER, key->name, key->name_len);
+	dns_put16(msg + start - 4, key->qtype);
+	dns_put16(msg + start - 2, DNS_IN);
+	if (len)
+		memcpy(msg + start, body, len);
+	err = start + len > DNS_MESSAGE_MAX ? -EBADMSG : walk_body(msg, start + len, key, f);
+	if (err)
+		goto out;
+	a = dns_answer_alloc(key, rcode, body, len, f->ttl_at, f->ttls, now_ns);
+	if (!a) {
+		err = -ENOMEM;
+		goto out;
+	}
+	a->answers = answers;
+	a->authorities = authorities;
+	a->chain = f->chain;
+	a->negative = rcode == DNS_NXDOMAIN || (rcode == DNS_NOERROR && !f->found);
+	a->ttl = f->ttls ? f->ttl : 0;
+	*ret = a;
+out:
+	free(f);
+	free(msg);
+	return err;
+}
+
+struct dns_answer *dns_answer_ref(struct dns_answer *a)
+{
+	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+	return a;
+}
+
+void dns_answer_unref(struct dns_answer *a)
+{
+	if (a && atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1)
+		free(a);
+}
+
+uint32_t dns_answer_age(const struct dns_answer *a, uint64_t now_ns)
+{
+	uint64_t s;
+
+	if (now_ns <= a->born_ns)
+		return 0;
+	s = (now_ns - a->born_ns) / CLOCK_S;
+	return s > UINT32_MAX ? UINT32_MAX : (uint32_t)s;
+}
+
+bool dns_answer_fresh(const struct dns_answer *a, uint64_t now_ns)
+{
+	return dns_answer_age(a, now_ns) < a->ttl;
+}
+
+size_t dns_answer_size(const struct dns_answer *a)
+{
+	return ttl_offset(a->body_len) + a->ttls * sizeof(*a->ttl_at);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* reply.c - whole responses, octet for octet as the packet path writes them. */
+#include <errno.h>
+#include <string.h>
+#include "base/bug.h"
+#include "dns/name.h"
+#include "dns/reply.h"
+#include "dns/wire.h"
+#include "maps/block.h"
+#include "maps/config.h"
+
+#define SIZE_PLAIN 512			/* over a datagram without EDNS (RFC 1035 section 4.2.1) */
+
+/* A message in the making; len may pass size, nothing is written then. */
+struct writer {
+	uint8_t *buf;
+	size_t size;
+	size_t len;
+};
+
+static void put(struct writer *w, const void *p, size_t n)
+{
+	if (n && w->len + n <= w->size)
+		memcpy(w->buf + w->len, p, n);
+	w->len += n;
+}
+
+static int written(const struct writer *w)
+{
+	return w->len <= w->size ? (int)w->len : -EMSGSIZE;
+}
+
+static void put_header(struct writer *w, uint16_t id, uint16_t flags, unsigned questions, const unsigned counts[3])
+{
+	uint8_t h[DNS_HEADER];
+	unsigned i;
+
+	dns_put16(h, id);
+	dns_put16(h + 2, flags);
+	dns_put16(h + 4, (uint16_t)questions);
+	for (i = 0; i < 3; i++)
+		dns_put16(h + 6 + 2 * i, (uint16_t)counts[i]);
+	put(w, h, sizeof(h));
+}
+
+static void put_opt(struct writer *w, bool dnssec_ok, uint16_t rcode, int ede)
+{
+	struct mr_opt opt = {
+		.type = __builtin_bswap16(DNS_OPT), .size = __builtin_bswap16(MR_EDNS_SIZE),
+		.rcode_high = (uint8_t)(rcode >> 4), .flags = dnssec_ok ? __builtin_bswap16(0x8000) : 0,
+	};
+	struct mr_opt_ede option = {
+		.code = __builtin_bswap16(15), .len = __builtin_bswap16(sizeof(option.info)),
+		.info = __builtin_bswap16((uint16_t)ede),
+	};
+
+	if (ede != DNS_EDE_NONE)
+		opt.rdlen = __builtin_bswap16(sizeof(option));
+	put(w, &opt, sizeof(opt));
+	if (ede != DNS_EDE_NONE)
+		put(w, &option, sizeof(option));
+}
+
+static size_t opt_len(const struct dns_query *q, int ede)
+{
+	if (!q->edns.present)
+		return 0;
+	return sizeof(struct mr_opt) + (ede != DNS_EDE_NONE ? sizeof(struct mr_opt_ede) : 0);
+}
+
+/* The flags that every response has; an rcode over 15 needs an OPT to be said. */
+static uint16_t reply_flags(const struct dns_query *q, uint16_t rcode, const struct dns_reply_limits *l)
+{
+	uint16_t kept = q->flags & (0x7800 | DNS_RD | DNS_CD);
+
+	if (rcode > 15 && !q->edns.present)
+		rcode = DNS_SERVFAIL;
+	return (uint16_t)(DNS_QR | kept | (l->recursion ? DNS_RA : 0) | (rcode & 15));
+}
+
+/* Header, the client's own question, and whatever body stands between them and the OPT. */
+static void put_front(struct writer *w, const struct dns_query *q, uint16_t flags, unsigned answers,
+		      unsigned authorities)
+{
+	unsigned counts[3] = { answers, authorities, q->edns.present };
+
+	put_header(w, q->id, flags, q->qname ? 1 : 0, counts);
+	if (q->qname)
+		put(w, q->qname, q->question_len);
+}
+
+static size_t room_of(const struct dns_query *q, const struct dns_reply_limits *l)
+{
+	size_t room = q->edns.present ? q->edns.size : SIZE_PLAIN;
+
+	if (l->stream)
+		return DNS_MESSAGE_MAX;
+	return room < l->udp_max ? room : l->udp_max;
+}
+
+static void age_ttls(const struct dns_answer *a, uint64_t now_ns, uint8_t *body)
+{
+	uint32_t age = dns_answer_age(a, now_ns), least = a->ttl ? 1 : 0, ttl;
+	unsigned i;
+
+	if (a->local || !age)
+		return;
+	for (i = 0; i < a->ttls; i++) {
+		ttl = dns_get32(body + a->ttl_at[i]);
+		dns_put32(body + a->ttl_at[i], ttl > age ? ttl - age : least);
+	}
+}
+
+int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, const struct dns_reply_limits *l,
+		     uint64_t now_ns, uint8_t *buf, size_t size)
+{
+	struct writer w = { buf, size, 0 };
+	uint16_t flags = reply_flags(q, a->rcode, l);
+	size_t start;
+
+	/* the body points into the question: with another one it would be nonsense */
+	if (bug_if(!q->qname || q->qname_len != a->key.name_len))
+		return -EINVAL;
+	start = DNS_HEADER + q->question_len;
+	if (a->aa)
+		flags |= DNS_AA;
+	if (a->ad && (q->edns.dnssec_ok || q->flags & DNS_AD))
+		flags |= DNS_AD;
+	if (start + a->body_len + opt_len(q, a->ede) > room_of(q, l)) {
+		put_front(&w, q, flags | DNS_TC, 0, 0);
+	} else {
+		put_front(&w, q, flags, a->answers, a->authorities);
+		put(&w, a->body, a->body_len);
+		if (w.len <= size)
+			age_ttls(a, now_ns, buf + start);
+	}
+	if (q->edns.present)
+		put_opt(&w, q->edns.dnssec_ok, a->rcode, a->ede);
+	return written(&w);
+}
+
+int dns_reply_error(const struct dns_query *q, uint16_t rcode, int ede, const struct dns_reply_limits *l,
+		    uint8_t *buf, size_t size)
+{
+	struct writer w = { buf, size, 0 };
+
+	put_front(&w, q, reply_flags(q, rcode, l), 0, 0);
+	if (q->edns.present)
+		put_opt(&w, q->edns.dnssec_ok, rcode, ede);
+	return written(&w);
+}
+
+static struct mr_rr_head rr_head(uint16_t type, uint32_t ttl, size_t rdlen)
+{
+	return (struct mr_rr_head){
+		.owner = __builtin_bswap16(MR_OWNER_QUESTION), .type = __builtin_bswap16(type),
+		.class = __builtin_bswap16(DNS_IN), .ttl = __builtin_bswap32(ttl),
+		.rdlen = __builtin_bswap16((uint16_t)rdlen),
+	};
+}
+
+static void put_address(struct writer *w, uint16_t qtype, const struct dns_block *b)
+{
+	static const uint8_t null[16];
+	const uint8_t *ipv4 = b->mode == MR_BLOCK_CUSTOM ? b->ipv4 : null;
+	const uint8_t *ipv6 = b->mode == MR_BLOCK_CUSTOM ? b->ipv6 : null;
+	size_t len = qtype == DNS_A ? 4 : 16;
+	struct mr_rr_head head = rr_head(qtype, b->ttl, len);
+
+	put(w, &head, sizeof(head));
+	put(w, qtype == DNS_A ? ipv4 : ipv6, len);
+}
+
+static void put_soa(struct writer *w, uint32_t ttl)
+{
+	struct mr_rr_soa soa = {
+		.head = rr_head(DNS_SOA, ttl, sizeof(soa) - sizeof(soa.head)),
+		.serial = __builtin_bswap32(MR_SOA_SERIAL), .refresh = __builtin_bswap32(MR_SOA_REFRESH),
+		.retry = __builtin_bswap32(MR_SOA_RETRY), .expire = __builtin_bswap32(MR_SOA_EXPIRE),
+		.minimum = __builtin_bswap32(ttl),
+	};
+
+	put(w, &soa, sizeof(soa));
+}
+
+int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct dns_reply_limits *l,
+		      uint8_t *buf, size_t size)
+{
+	bool address = (b->mode == MR_BLOCK_NULL || b->mode == MR_BLOCK_CUSTOM) &&
+		       (q->qtype == DNS_A || q->qtype == DNS_AAAA);
+	bool soa = !address && b->mode != MR_BLOCK_REFUSED;
+	uint16_t rcode = b->mode == MR_BLOCK_NXDOMAIN ? DNS_NXDOMAIN :
+			 b->mode == MR_BLOCK_REFUSED ? DNS_REFUSED : DNS_NOERROR;
+	struct writer w = { buf, size, 0 };
+
+	if (bug_if(!q->qname))
+		return -EINVAL;
+	put_front(&w, q, reply_flags(q, rcode, l), address, soa);
+	if (address)
+		put_address(&w, q->qtype, b);
+	if (soa)
+		put_soa(&w, b->ttl);
+	if (q->edns.present)
+		put_opt(&w, q->edns.dnssec_ok, rcode, DNS_EDE_BLOCKED);
+	return written(&w);
+}
+
+int dns_query_write(uint16_t id, const uint8_t *name, uint16_t name_len, uint16_t qtype, uint8_t key_bits, bool edns,
+		    uint8_t *buf, size_t size)
+{
+	unsigned counts[3] = { 0, 0, edns };
+	struct writer w = { buf, size, 0 };
+	uint8_t rest[4];
+
+	put_header(&w, id, DNS_RD | (key_bits & DNS_KEY_CD ? DNS_CD : 0), 1, counts);
+	put(&w, name, name_len);
+	dns_put16(rest, qtype);
+	dns_put16(rest + 2, DNS_IN);
+	put(&w, rest, sizeof(rest));
+	if (edns)
+		put_opt(&w, key_bits & DNS_KEY_DO, 0, DNS_EDE_NONE);
+	return written(&w);
+}

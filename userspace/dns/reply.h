@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * reply.h - whole responses: header, the client's own question, body, OPT.
+ *
+ * The reference for what the kernel sends: the same octets but for the ID.
+ */
+#ifndef DNS_REPLY_H
+#define DNS_REPLY_H
+
+#include "dns/answer.h"
+
+/* How a client can be answered. */
+struct dns_reply_limits {
+	bool recursion;			/* RA */
+	bool stream;			/* TCP: up to 65,535, no truncation */
+	uint16_t udp_max;		/* our own limit, 1232 */
+};
+
+/**
+ * Write the response that gives @a to the query @q.
+ *
+ * ID, opcode, RD, CD and the question are the query's, letter case untouched;
+ * AA from the answer; AD when the answer is validated and the query had DO or
+ * AD (RFC 6840 section 5.7); TTLs less the answer's age (not for local ones),
+ * never below 1 on a live answer; exactly one OPT when the query had one
+ * (version 0, size 1232, DO copied, EDE when the answer has one), none
+ * otherwise.  Over a datagram that is longer than min(client's size, udp_max),
+ * 512 without EDNS, the answer is cut to header, question and OPT with TC.
+ *
+ * @buf  room of @size octets
+ *
+ * Returns the length, or -EMSGSIZE when it does not fit @buf.
+ */
+int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, const struct dns_reply_limits *l,
+		     uint64_t now_ns, uint8_t *buf, size_t size);
+
+/**
+ * Write a response without records: @rcode (BADVERS and the like take the OPT's
+ * upper bits) with @ede (or DNS_EDE_NONE) for clients with EDNS.
+ *
+ * Works on a query that was only partly readable: without a question QDCOUNT is 0.
+ */
+int dns_reply_error(const struct dns_query *q, uint16_t rcode, int ede, const struct dns_reply_limits *l,
+		    uint8_t *buf, size_t size);
+
+/* What a blocked name is answered with; the values of enum mr_block_mode. */
+struct dns_block {
+	uint8_t mode;
+	uint32_t ttl;
+	uint8_t ipv4[4];		/* MR_BLOCK_CUSTOM */
+	uint8_t ipv6[16];
+};
+
+/**
+ * Write the response to a blocked question, octet for octet the kernel's (maps/block.h).
+ */
+int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct dns_reply_limits *l,
+		      uint8_t *buf, size_t size);
+
+/**
+ * Write a query to an upstream: our ID and flags, the name with the letters of
+ * @name, OPT 1232 (DO from key bits) when @edns.
+ *
+ * Returns the length, or -EMSGSIZE when it does not fit @buf.
+ */
+int dns_query_write(uint16_t id, const uint8_t *name, uint16_t name_len, uint16_t qtype, uint8_t key_bits, bool edns,
+		    uint8_t *buf, size_t size);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter.c - the filter and the clients, written where no packet looks.
+ *
+ * A filter is copied into the unit that is not in force, then one word flips.
+ * filter_generation is raised just before the flip, under the lock of the
+ * answers: a packet that sees the new unit then also sees the new generation,
+ * under which no answer with set numbers of the old unit is alive.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "kern/room.h"
+
+#define BUCKETS_MAX (1U << 26)		/* 4 GiB a unit */
+#define CELLS_MAX   (1U << 24)
+
+/* An update of a map of maps returns only after all programs that were running have ended. */
+void kern_grace(struct kern *k)
+{
+	uint32_t slot = 0;
+
+	bpf_map_update_elem(k->t.fd[MAP_mr_events], &slot, &k->ring_fd[0], BPF_ANY);
+}
+
+static void fence(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+uint32_t kern_pause(struct kern *k)
+{
+	struct mr_conf *c = kern_conf(k);
+	uint32_t enabled = c->enabled;
+
+	MR_WRITE(c->enabled, 0);
+	if (enabled)
+		kern_grace(k);
+	return enabled;
+}
+
+void kern_resume(struct kern *k, uint32_t enabled)
+{
+	fence();
+	MR_WRITE(kern_conf(k)->enabled, enabled);
+}
+
+/* ---- where user space finds a filter ---- */
+
+void kern_view_set(struct kern *k, const struct mr_unit *u, const struct mr_filter_bucket *buckets,
+		   const uint64_t *bloom, const struct mr_verdict *verdicts)
+{
+	struct mr_unit *v = &k->view_unit[k->view_turn = !k->view_turn];
+
+	*v = *u;
+	v->bucket_base = v->bloom_base = v->verdict_base = 0;
+	k->view = (struct filter_view){ v, buckets, bloom, verdicts };
+}
+
+static void view_active(struct kern *k)
+{
+	const struct mr_conf *c = kern_conf(k);
+	const struct mr_unit *u = &c->unit[c->active];
+
+	kern_view_set(k, u, (const struct mr_filter_bucket *)kern_mem(k, MAP_mr_filter) + u->bucket_base,
+		      (const uint64_t *)kern_mem(k, MAP_mr_bloom) + u->bloom_base,
+		      (const struct mr_verdict *)kern_mem(k, MAP_mr_verdicts) + u->verdict_base);
+}
+
+bool kern_filter_view(struct kern *k, struct filter_view *ret)
+{
+	const struct mr_conf *c = k->on ? kern_conf(k) : NULL;
+
+	if (!c || c->unit[c->active].fingerprint != k->secret.fingerprint)
+		return false;
+	if (!k->view.unit)
+		view_active(k);
+	*ret = k->view;
+	return true;
+}
+
+/* ---- growth ---- */
+
+static void keep_filter_maps(struct kern *k)
+{
+	static const enum kern_map maps[] = { MAP_mr_filter, MAP_mr_bloom, MAP_mr_verdicts };
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		kern_unmap(&k->old_filter[i]);
+		k->old_filter[i] = k->t.map[maps[i]];
+		k->t.map[maps[i]] = (struct kern_mapping){ 0 };
+	}
+}
+
+/* The maps that change when the filter grows; all others are handed on. */
+static bool is_replaced(int m)
+{
+	return m == MAP_mr_conf || m == MAP_mr_filter || m == MAP_mr_bloom || m == MAP_mr_verdicts;
+}
+
+/* Under the lock: swap the tables in force for bigger ones that run already; mappings that others use stay where they are. */
+static void adopt(struct kern *k, struct kern_tables *t, const struct kern_sizes *z)
+{
+	int m;
+
+	atomic_store_explicit(&k->conf, (struct mr_conf *)t->map[MAP_mr_conf].mem, memory_order_release);
+	k->answers.m.conf = t->map[MAP_mr_conf].mem;
+	k->answers.m.filter = t->map[MAP_mr_filter].mem;
+	k->answers.m.bloom = t->map[MAP_mr_bloom].mem;
+	k->old_conf[k->old_confs++] = k->t.map[MAP_mr_conf];
+	k->t.map[MAP_mr_conf] = (struct kern_mapping){ 0 };
+	keep_filter_maps(k);
+	for (m = 0; m < KERN_MAP_COUNT; m++) {
+		struct kern_mapping fresh = t->map[m];
+
+		if (is_replaced(m))
+			continue;
+		t->map[m] = k->t.map[m];
+		k->t.map[m] = fresh;
+	}
+	kern_unload(&k->t);
+	k->t = *t;
+	k->sizes = *z;
+}
+
+/* The new filter is in force, so a failure here is only said: the next start begins with empty tables. */
+static void repin(struct kern *k)
+{
+	struct err_at e = { 0 };
+
+	k->pin_note[0] = 0;
+	if (!kern_pins_write(k, &e))
+		return;
+	kern_pins_remove(k->root_fd, 0, false);
+	snprintf(k->pin_note, sizeof(k->pin_note), "%.200s: the next start begins with empty tables", e.why);
+}
+
+/**
+ * Load bigger maps with that filter in unit 0, let the links run the program
+ * that uses them, and replace the pins.
+ */
+static int grow(struct kern *k, const struct kern_sizes *z, void (*fill)(struct kern_tables *t, struct mr_conf *c, void *arg),
+		void *arg, struct err_at *reterr)
+{
+	int reuse[KERN_MAP_COUNT], m, err;
+	struct kern_tables t = { 0 };
+	struct mr_conf *c;
+
+	if (k->old_confs == sizeof(k->old_conf) / sizeof(k->old_conf[0]))
+		return err_why(reterr, -ENOSPC, "the filter has grown too often for one run: restart the daemon");
+	for (m = 0; m < KERN_MAP_COUNT; m++)
+		reuse[m] = is_replaced(m) ? -1 : k->t.fd[m];
+	err = kern_load(z, reuse, &t, reterr);
+	if (err)
+		return err;
+	c = t.map[MAP_mr_conf].mem;
+	pthread_mutex_lock(&k->answers.lock);
+	memcpy(c, kern_conf(k), sizeof(*c));
+	memset(c->unit, 0, sizeof(c->unit));
+	c->active = 0;
+	c->filter_generation++;
+	fill(&t, c, arg);
+	err = kern_links_update(k, t.prog_fd, reterr);
+	if (err) {
+		kern_links_update(k, k->t.prog_fd, NULL);
+		kern_unload(&t);
+	} else {
+		adopt(k, &t, z);
+		kern_grace(k);
+	}
+	pthread_mutex_unlock(&k->answers.lock);
+	if (!err)
+		repin(k);
+	return err;
+}
+
+/* ---- publishing ---- */
+
+struct source {
+	const struct mr_unit *unit;
+	const struct mr_filter_bucket *buckets;
+	const uint64_t *bloom;
+	const struct mr_verdict *verdicts;
+	unsigned groups;
+	const struct kern_sizes *sizes;
+};
+
+static int check_filter(const struct kern *k, const struct source *s, struct err_at *reterr)
+{
+	const struct mr_unit *u = s->unit;
+
+	if (u->fingerprint != k->secret.fingerprint)
+		return err_why(reterr, -ESTALE, "the filter was compiled with another secret: compile it anew");
+	if ((u->bucket_mask & (u->bucket_mask + 1)) || (u->bloom_mask & (u->bloom_mask + 1)) ||
+	    u->stash_count > MR_STASH_MAX || !u->sets || u->sets > MR_SETS_MAX || !s->groups)
+		return err_why(reterr, -EINVAL, "the filter's header is impossible");
+	if (u->bucket_mask >= BUCKETS_MAX || u->bloom_mask >= BUCKETS_MAX || (uint64_t)u->sets * s->groups > CELLS_MAX)
+		return err_why(reterr, -E2BIG, "the filter has %llu names, %u sets and %u groups: more than the tables take",
+			       (unsigned long long)u->entries, u->sets, s->groups);
+	return 0;
+}
+
+/* Copy a filter into a unit of the maps; header last. */
+static void fill_unit(struct kern_tables *t, struct mr_conf *c, const struct source *s, unsigned unit)
+{
+	const struct kern_sizes *z = s->sizes;
+	struct mr_unit u = *s->unit;
+
+	u.bucket_base = unit * z->filter;
+	u.bloom_base = unit * z->bloom;
+	u.verdict_base = unit * z->verdicts;
+	u.groups = s->groups;
+	memcpy((struct mr_filter_bucket *)t->map[MAP_mr_filter].mem + u.bucket_base, s->buckets,
+	       (u.bucket_mask + 1ULL) * sizeof(*s->buckets));
+	memcpy((uint64_t *)t->map[MAP_mr_bloom].mem + u.bloom_base, s->bloom, (u.bloom_mask + 1ULL) * sizeof(*s->bloom));
+	memcpy((struct mr_verdict *)t->map[MAP_mr_verdicts].mem + u.verdict_base, s->verdicts,
+	       (size_t)u.sets * u.groups * sizeof(*s->verdicts));
+	fence();
+	c->unit[unit] = u;
+	fence();
+}
+
+static void fill_grown(struct kern_tables *t, struct mr_conf *c, void *arg)
+{
+	fill_unit(t, c, arg, 0);
+}
+
+/* Elements that a unit must have for this filter; never fewer than now. */
+static bool needs_growth(const struct kern *k, const struct source *s, struct kern_sizes *ret)
+{
+	uint64_t cells = (uint64_t)s->unit->sets * s->groups;
+
+	*ret = k->sizes;
+	if (s->unit->bucket_mask >= ret->filter)
+		ret->filter = s->unit->bucket_mask + 1;
+	if (s->unit->bloom_mask >= ret->bloom)
+		ret->bloom = s->unit->bloom_mask + 1;
+	while (ret->verdicts < cells)
+		ret->verdicts *= 2;
+	return memcmp(ret, &k->sizes, sizeof(*ret));
+}
+
+static void flip(struct kern *k, unsigned unit)
+{
+	struct mr_conf *c = kern_conf(k);
+
+	pthread_mutex_lock(&k->answers.lock);
+	MR_WRITE(c->filter_generation, c->filter_generation + 1);
+	fence();
+	MR_WRITE(c->active, unit);
+	fence();
+	/* Until the last packet under the old unit is done, no answer is published under the new generation. */
+	kern_grace(k);
+	pthread_mutex_unlock(&k->answers.lock);
+}
+
+int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
+			struct filter_view *ret, bool *ret_mapped, struct err_at *reterr)
+{
+	struct kern_sizes z;
+	struct source s = { filter_unit(f), filter_buckets(f), filter_bloom(f), verdicts, groups, &z };
+	unsigned unit, i;
+	int err = check_filter(k, &s, reterr);
+
+	if (err)
+		return err;
+	for (i = 0; i < 3; i++)		/* the caller says that nobody reads them any more */
+		kern_unmap(&k->old_filter[i]);
+	if (!k->on) {
+		kern_off_filter(k, f, verdicts, groups);
+	} else if (needs_growth(k, &s, &z)) {
+		err = grow(k, &z, fill_grown, &s, reterr);
+	} else {
+		unit = !kern_conf(k)->active;
+		fill_unit(&k->t, kern_conf(k), &s, unit);
+		flip(k, unit);
+	}
+	if (err)
+		return err;
+	if (k->on)
+		view_active(k);
+	*ret = k->view;
+	*ret_mapped = k->on;
+	return 0;
+}
+
+/* ---- clients ---- */
+
+void kern_clients_publish(struct kern *k, const struct clients *cl)
+{
+	struct mr_conf *c;
+	uint32_t enabled;
+
+	if (!k->on)
+		return;
+	c = kern_conf(k);
+	/* Mostly nothing has changed: then nothing pauses, at a take-over above all. */
+	if (c->client_lens == cl->lens && !memcmp(c->client_len, cl->len, cl->lens) &&
+	    !memcmp(&c->client_default, &cl->fallback, sizeof(cl->fallback)) &&
+	    !memcmp(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket)))
+		return;
+	enabled = kern_pause(k);
+	memcpy(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket));
+	memset(c->client_len, 0, sizeof(c->client_len));
+	memcpy(c->client_len, cl->len, cl->lens);
+	MR_WRITE(c->client_lens, cl->lens);
+	c->client_default = cl->fallback;
+	kern_resume(k, enabled);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * off.c - the same door without BPF: all is accepted, nothing is published,
+ * and the filter is found where the caller has it.
+ */
+#include <stdio.h>
+#include "kern/room.h"
+
+void kern_off(struct kern *k, const struct err_at *why)
+{
+	unsigned i;
+
+	k->on = false;
+	snprintf(k->reason, sizeof(k->reason), "%.*s", KERN_REASON - 1, why->why);
+	for (i = 0; i < k->ifaces; i++) {
+		k->iface[i].mode = KERN_OFF;
+		snprintf(k->iface[i].reason, KERN_REASON, "%s", k->reason);
+	}
+}
+
+void kern_off_filter(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups)
+{
+	struct mr_unit u = *filter_unit(f);
+
+	u.groups = groups;
+	kern_view_set(k, &u, filter_buckets(f), filter_bloom(f), verdicts);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* filter.c - judges names, through the same functions as the kernel. */
+#include <string.h>
+#include "base/bug.h"
+#include "policy/filter.h"
+
+static const struct mr_decision nothing;
+
+static void tell(const struct mr_decision *d, struct filter_result *ret)
+{
+	*ret = (struct filter_result){
+		.kind = (enum mr_verdict_kind)d->verdict.kind,
+		.list = d->verdict.list,
+		.depth = d->depth,
+		.entry = d->entry,
+	};
+}
+
+void filter_find(const struct filter_view *v, const struct mr_name *name, unsigned group, struct filter_result *ret)
+{
+	const struct mr_unit *u = v->unit;
+	/* the shared functions count from the start of the maps */
+	struct mr_decision d = mr_filter_decide(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base,
+						v->verdicts - u->verdict_base, name, group);
+
+	tell(&d, ret);
+}
+
+/* Where the MR_LABELS_MAX rightmost labels start. */
+static const uint8_t *last_labels(const uint8_t *name, uint16_t len, uint16_t *ret_len)
+{
+	const uint8_t *p, *end = name + len;
+	unsigned labels = 0;
+
+	for (p = name; p < end && *p && *p <= 63; p += *p + 1)
+		labels++;
+	for (p = name; labels > MR_LABELS_MAX; labels--)
+		p += *p + 1;
+	*ret_len = (uint16_t)(end - p);
+	return p;
+}
+
+void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_t len, const struct mr_secret *s,
+		      unsigned group, struct filter_result *ret)
+{
+	const struct mr_unit *u = v->unit;
+	struct mr_decision d = nothing;
+	struct mr_name name = { 0 };
+	struct mr_found found;
+	const uint8_t *p;
+	unsigned i;
+
+	p = last_labels(lower, len, &name.len);
+	if (name.len <= MR_NAME_MAX)
+		memcpy(name.text, p, name.len);
+	if (bug_if(name.len > MR_NAME_MAX) || bug_if(mr_name_hash(&name, s, 0))) {
+		tell(&nothing, ret);
+		return;
+	}
+	/* all of these are parents of the name, unless nothing was cut */
+	if (p == lower) {
+		filter_find(v, &name, group, ret);
+		return;
+	}
+	for (i = name.labels + 1U; i-- > 0;) {
+		if (!(u->depths >> i & 1))
+			continue;
+		found = mr_filter_find(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base, name.hash[i]);
+		mr_filter_weigh(u, v->verdicts - u->verdict_base, group, found.subtree, i, &d);
+	}
+	tell(&d, ret);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter.h - the compiled filter: millions of names, ready for both worlds.
+ *
+ * Compiled from lists by a builder, saved as one file, mapped at start, and
+ * copied as it is into the inactive unit of the kernel's tables.  Layouts are
+ * those of maps/filter.h, so user space and kernel look names up alike.
+ * Immutable once open.
+ *
+ * A set is "which lists hold this name, and as what".  Sets mean nothing until
+ * groups turn them into verdicts: filter_verdicts().
+ */
+#ifndef POLICY_FILTER_H
+#define POLICY_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/err.h"
+#include "maps/filter.h"
+
+#define FILTER_LISTS_MAX 1024
+
+/* What a line of a list says about a name; ordered as enum mr_verdict_kind orders them. */
+enum filter_action {
+	FILTER_BLOCK = MR_BLOCK,
+	FILTER_ALLOW = MR_ALLOW,
+	FILTER_IMPORTANT_BLOCK = MR_IMPORTANT_BLOCK,
+	FILTER_ASK = MR_ASK,
+	FILTER_IMPORTANT_ALLOW = MR_IMPORTANT_ALLOW,
+};
+
+/* ---- building ---- */
+
+struct filter_builder;
+
+/**
+ * Begin a filter whose tags are made with @secret (borrowed until finished).
+ *
+ * Returns NULL when memory is out.
+ */
+struct filter_builder *filter_builder_new(const struct mr_secret *secret);
+void filter_builder_free(struct filter_builder *b);
+
+/**
+ * Add one name of list number @list (0 ..).
+ *
+ * @name     lower-case wire form, at most MR_LABELS_MAX labels
+ * @subtree  the name and all below it; else the very name
+ *
+ * Returns 1 when it is new for that list, 0 when that list had it already as
+ * that kind, -ENAMETOOLONG for too many labels, -ENOMEM.
+ */
+int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t len, bool subtree, unsigned list,
+		       enum filter_action action);
+
+/**
+ * Write the compiled filter to @path (through a temporary file, synced and renamed).
+ *
+ * Every set over the bound of MR_SETS_MAX is folded into the ask set; how many
+ * names that hit is written to @ret_asked.
+ *
+ * Returns 0 or a negative errno with @reterr; an older file at @path is then untouched.
+ */
+int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
+
+/* ---- reading ---- */
+
+struct filter;
+
+/**
+ * Map a compiled filter.
+ *
+ * Returns 0; -ENOENT when there is none; -ESTALE when it was made with another
+ * secret or by another version; -EBADMSG when its checksum or bounds do not
+ * hold (a file is input); other negative errno.  @reterr says what and why.
+ */
+int filter_open(const char *path, const struct mr_secret *secret, struct filter **ret, struct err_at *reterr);
+
+/* A filter without names. */
+struct filter *filter_empty(const struct mr_secret *secret);
+void filter_free(struct filter *f);
+
+/* Its parts as they go into a unit: bases are 0, verdicts come from filter_verdicts(). */
+const struct mr_unit *filter_unit(const struct filter *f);
+const struct mr_filter_bucket *filter_buckets(const struct filter *f);
+const uint64_t *filter_bloom(const struct filter *f);
+
+/* Which lists a group uses. */
+struct filter_group {
+	const bool *uses;		/* by list number */
+	unsigned lists;
+};
+
+/**
+ * Turn every (group, set) into its verdict: the strongest action of those lists
+ * that the group uses.
+ *
+ * Returns an array of groups * unit->sets cells on the heap (the caller's), or NULL when memory is out.
+ */
+struct mr_verdict *filter_verdicts(const struct filter *f, const struct filter_group *groups, unsigned count);
+
+/* ---- looking up ---- */
+
+/*
+ * Where a filter stands in memory: a mapped file, or a unit of the kernel's
+ * maps.  The pointers are to the unit's own first elements: what the unit's
+ * bases say is already in them.
+ */
+struct filter_view {
+	const struct mr_unit *unit;
+	const struct mr_filter_bucket *buckets;	/* number unit->bucket_base of the map */
+	const uint64_t *bloom;			/* number unit->bloom_base */
+	const struct mr_verdict *verdicts;	/* number unit->verdict_base */
+};
+
+struct filter_result {
+	enum mr_verdict_kind kind;
+	unsigned list;
+	unsigned depth;			/* labels of the name that matched */
+	uint64_t entry;			/* its word; 0: none */
+};
+
+/**
+ * Judge a hashed name for a group, exactly as the kernel does.
+ */
+void filter_find(const struct filter_view *v, const struct mr_name *name, unsigned group, struct filter_result *ret);
+
+/**
+ * Judge a name too deep for the kernel (more than MR_LABELS_MAX labels): by its
+ * MR_LABELS_MAX rightmost labels, since no entry is deeper.
+ */
+void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_t len, const struct mr_secret *s,
+		      unsigned group, struct filter_result *ret);
+
+#endif

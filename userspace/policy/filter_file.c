@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter_file.c - opens a compiled filter and believes nothing in it.
+ *
+ * Its parts' places follow from the counts in the header, so the file's size
+ * checks them all; the sum covers every octet; numbers that are used as an
+ * index are bounded one by one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/sum.h"
+#include "policy/filter_file.h"
+
+_Static_assert(sizeof(struct filter_header) <= FILTER_PAGE, "the header has outgrown its page");
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + FILTER_PAGE - 1) & ~(uint64_t)(FILTER_PAGE - 1);
+}
+
+struct filter_layout filter_layout(uint64_t buckets, uint64_t bloom_words, uint32_t sets, uint32_t members)
+{
+	struct filter_layout l;
+
+	l.buckets = FILTER_PAGE;
+	l.bloom = l.buckets + page_up(buckets * sizeof(struct mr_filter_bucket));
+	l.set_at = l.bloom + page_up(bloom_words * sizeof(uint64_t));
+	l.members = l.set_at + page_up((sets + 1ULL) * sizeof(uint32_t));
+	l.size = l.members + page_up(members * (uint64_t)sizeof(struct filter_member));
+	return l;
+}
+
+uint64_t filter_sum(const uint8_t *image, size_t size)
+{
+	struct filter_header h;
+	uint64_t sum;
+
+	memcpy(&h, image, sizeof(h));
+	h.sum = 0;
+	sum = sum_bytes(size, &h, sizeof(h));
+	return sum_bytes(sum, image + sizeof(h), size - sizeof(h));
+}
+
+static struct filter_layout layout_of(const struct filter_header *h)
+{
+	return filter_layout(h->unit.bucket_mask + 1ULL, h->unit.bloom_mask + 1ULL, h->unit.sets, h->members);
+}
+
+static const struct filter_header *header(const struct filter *f)
+{
+	return (const struct filter_header *)f->image;
+}
+
+static bool is_mask(uint32_t mask)
+{
+	return (mask & (mask + 1U)) == 0 && mask < 1U << 28;
+}
+
+/* Is it ours, of this version, and of this secret? */
+static int check_kind(const struct filter *f, const struct mr_secret *secret, struct err_at *reterr)
+{
+	const struct filter_header *h = header(f);
+
+	if (f->size < FILTER_PAGE || h->magic != FILTER_MAGIC)
+		return err_why(reterr, -EBADMSG, "not a compiled filter");
+	if (h->version != FILTER_VERSION || h->header_size != sizeof(*h))
+		return err_why(reterr, -ESTALE, "made by another version (%u, this is %u)", h->version, FILTER_VERSION);
+	if (h->unit.fingerprint != secret->fingerprint)
+		return err_why(reterr, -ESTALE, "made with another secret");
+	return 0;
+}
+
+/* Do the counts fit each other and the file? */
+static int check_bounds(const struct filter *f, struct err_at *reterr)
+{
+	const struct filter_header *h = header(f);
+	const struct mr_unit *u = &h->unit;
+
+	if (!is_mask(u->bucket_mask) || !is_mask(u->bloom_mask))
+		return err_why(reterr, -EBADMSG, "damaged: a table's size is no power of two");
+	if (!u->sets || u->sets > MR_SET_ASK || h->members > FILTER_MEMBERS_MAX)
+		return err_why(reterr, -EBADMSG, "damaged: %u sets, %u members", u->sets, h->members);
+	if (u->stash_count > MR_STASH_MAX)
+		return err_why(reterr, -EBADMSG, "damaged: %u entries in the stash", u->stash_count);
+	if (u->bucket_base || u->bloom_base || u->verdict_base || u->groups)
+		return err_why(reterr, -EBADMSG, "damaged: a base is not 0");
+	if (h->size != f->size || layout_of(h).size != f->size)
+		return err_why(reterr, -EBADMSG, "damaged: %zu bytes long, expected %llu", f->size,
+			       (unsigned long long)layout_of(h).size);
+	if (filter_sum(f->image, f->size) != h->sum)
+		return err_why(reterr, -EBADMSG, "damaged: the sum is not right");
+	return 0;
+}
+
+/* What filter_verdicts() will follow. */
+static int check_sets(const struct filter *f, struct err_at *reterr)
+{
+	const struct filter_header *h = header(f);
+	const struct filter_layout l = layout_of(h);
+	const uint32_t *at = (const uint32_t *)(f->image + l.set_at);
+	const struct filter_member *m = (const struct filter_member *)(f->image + l.members);
+	uint32_t i;
+
+	for (i = 0; i < h->unit.sets; i++)
+		if (at[i] > at[i + 1])
+			return err_why(reterr, -EBADMSG, "damaged: set %u ends before it starts", i);
+	if (at[0] || at[1] || at[h->unit.sets] != h->members)
+		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets], h->members);
+	for (i = 0; i < h->members; i++)
+		if (m[i].list >= FILTER_LISTS_MAX || m[i].action < MR_BLOCK || m[i].action > MR_IMPORTANT_ALLOW)
+			return err_why(reterr, -EBADMSG, "damaged: member %u", i);
+	return 0;
+}
+
+static int map_file(const char *path, struct filter *f, struct err_at *reterr)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return err_why(reterr, -errno, "cannot open: %s", strerror(errno));
+	if (fstat(fd, &st))
+		err = err_why(reterr, -errno, "cannot look at it: %s", strerror(errno));
+	else if (!S_ISREG(st.st_mode) || st.st_size < FILTER_PAGE)
+		err = err_why(reterr, -EBADMSG, "not a compiled filter");
+	if (!err) {
+		f->size = (size_t)st.st_size;
+		f->image = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (f->image == MAP_FAILED) {
+			f->image = NULL;
+			err = err_why(reterr, -errno, "cannot map: %s", strerror(errno));
+		}
+	}
+	close(fd);
+	return err;
+}
+
+int filter_open(const char *path, const struct mr_secret *secret, struct filter **ret, struct err_at *reterr)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	int err;
+
+	err_where(reterr, path, 0, NULL);
+	if (!f)
+		return err_why(reterr, -ENOMEM, "no memory");
+	err = map_file(path, f, reterr);
+	if (!err)
+		err = check_kind(f, secret, reterr);
+	if (!err)
+		err = check_bounds(f, reterr);
+	if (!err)
+		err = check_sets(f, reterr);
+	if (err) {
+		filter_free(f);
+		return err;
+	}
+	*ret = f;
+	return 0;
+}
+
+void filter_free(struct filter *f)
+{
+	if (!f)
+		return;
+	if (f->image)
+		munmap(f->image, f->size);
+	free(f);
+}
+
+const struct mr_unit *filter_unit(const struct filter *f)
+{
+	return &header(f)->unit;
+}
+
+const struct mr_filter_bucket *filter_buckets(const struct filter *f)
+{
+	return (const struct mr_filter_bucket *)(f->image + layout_of(header(f)).buckets);
+}
+
+const uint64_t *filter_bloom(const struct filter *f)
+{
+	return (const uint64_t *)(f->image + layout_of(header(f)).bloom);
+}
+
+/* The strongest word of a set's members, for a group; the first list among equals. */
+static struct mr_verdict verdict_of(const struct filter_member *m, const struct filter_member *end,
+				    const struct filter_group *g)
+{
+	struct mr_verdict v = { .kind = MR_NONE };
+
+	for (; m < end; m++)
+		if (m->list < g->lists && g->uses[m->list] && m->action > v.kind)
+			v = (struct mr_verdict){ .kind = (uint8_t)m->action, .list = m->list };
+	return v;
+}
+
+struct mr_verdict *filter_verdicts(const struct filter *f, const struct filter_group *groups, unsigned count)
+{
+	const struct filter_layout l = layout_of(header(f));
+	const uint32_t *at = (const uint32_t *)(f->image + l.set_at);
+	const struct filter_member *m = (const struct filter_member *)(f->image + l.members);
+	uint32_t sets = header(f)->unit.sets, s;
+	struct mr_verdict *v = calloc((size_t)count * sets, sizeof(*v));
+	unsigned g;
+
+	for (g = 0; v && g < count; g++)
+		for (s = 0; s < sets; s++)
+			v[(size_t)g * sets + s] = verdict_of(m + at[s], m + at[s + 1], &groups[g]);
+	return v;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter_file.h - the compiled filter as a file, and what building it shares.
+ *
+ * One header page, then four parts, each from a page of its own: buckets,
+ * Bloom words, set_at (set s has the members set_at[s] to set_at[s + 1]) and
+ * members.  Little-endian, as all of maps/.  Padding is zero and summed too.
+ * The image in memory is the file, octet for octet.
+ */
+#ifndef POLICY_FILTER_FILE_H
+#define POLICY_FILTER_FILE_H
+
+#include "policy/filter.h"
+
+#define FILTER_MAGIC   0x746c6972666d7264ULL
+#define FILTER_VERSION 1
+#define FILTER_PAGE    4096
+#define FILTER_MEMBERS_MAX (64U << 20)
+
+/* A list's word about the names of a set. */
+struct filter_member {
+	uint16_t list;
+	uint16_t action;		/* enum filter_action */
+};
+
+struct filter_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_size;		/* of this struct */
+	uint64_t size;			/* of the file */
+	uint64_t sum;			/* of the whole file, with 0 here */
+	uint32_t members;
+	uint32_t pad;
+	struct mr_unit unit;		/* bases 0; groups 0 */
+};
+
+/* Where the parts start, in bytes; all of it follows from the three counts. */
+struct filter_layout {
+	uint64_t buckets;
+	uint64_t bloom;
+	uint64_t set_at;
+	uint64_t members;
+	uint64_t size;
+};
+
+struct filter {
+	uint8_t *image;			/* mapped */
+	size_t size;
+};
+
+struct filter_layout filter_layout(uint64_t buckets, uint64_t bloom_words, uint32_t sets, uint32_t members);
+
+/* Sum of an image, its field taken as 0. */
+uint64_t filter_sum(const uint8_t *image, size_t size);
+
+/* ---- sets, while building ---- */
+
+struct filter_sets {
+	struct filter_member *members;
+	uint32_t *at;			/* count + 1 places */
+	uint32_t count;			/* sets, the empty set 0 included */
+	uint32_t members_count;
+	uint32_t members_room;
+	uint32_t *index;		/* hash table of set numbers, 0: empty */
+	uint32_t bound;			/* numbers below it are given away */
+};
+
+/* @bound: sets 1 .. bound - 1 are given away, the rest is MR_SET_ASK.  Returns 0 or -ENOMEM; filter_sets_done() either way. */
+int filter_sets_init(struct filter_sets *s, uint32_t bound);
+void filter_sets_done(struct filter_sets *s);
+
+/**
+ * The number of the set with these members (@m is put in order).
+ *
+ * Returns its number, MR_SET_ASK when all are taken, or -ENOMEM.
+ */
+int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count);
+
+/* ---- placement, while building ---- */
+
+/* A name to be placed. */
+struct filter_place_item {
+	uint64_t h0;
+	uint64_t h1;
+	uint16_t set;
+	bool subtree;
+};
+
+/* Names by number; the same each time it is asked. */
+typedef struct filter_place_item (*filter_place_get)(const void *arg, uint32_t number);
+
+/**
+ * Put @count names into @buckets (cleared, mask + 1 of them) and the unit's stash.
+ *
+ * Returns 0; -ENOSPC when neither choice nor the stash has room: try more
+ * buckets; -ENOMEM.
+ */
+int filter_place(struct mr_filter_bucket *buckets, uint32_t mask, filter_place_get get, const void *arg,
+		 uint32_t count, struct mr_unit *unit);
+
+/* ---- for tests: sizes that force what is rare ---- */
+struct filter_limits {
+	uint32_t sets;			/* filter_sets_init()'s bound */
+	uint32_t buckets_min;		/* power of two to begin with; 0: by the number of names */
+};
+extern struct filter_limits filter_limits;
+
+#endif

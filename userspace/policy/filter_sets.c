@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter_sets.c - gives numbers to the combinations of lists that hold a name.
+ *
+ * Few combinations serve millions of names, so most calls end at the first
+ * look into the table.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/sum.h"
+#include "policy/filter_file.h"
+
+#define INDEX_SIZE (MR_SETS_MAX * 4)
+
+int filter_sets_init(struct filter_sets *s, uint32_t bound)
+{
+	*s = (struct filter_sets){ .count = 1, .bound = bound };
+	s->at = calloc(MR_SETS_MAX + 1, sizeof(*s->at));
+	s->index = calloc(INDEX_SIZE, sizeof(*s->index));
+	return s->at && s->index ? 0 : -ENOMEM;
+}
+
+void filter_sets_done(struct filter_sets *s)
+{
+	free(s->members);
+	free(s->at);
+	free(s->index);
+	*s = (struct filter_sets){ 0 };
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct filter_member *x = a, *y = b;
+
+	return x->list != y->list ? (int)x->list - y->list : (int)x->action - y->action;
+}
+
+static bool is_set(const struct filter_sets *s, uint32_t n, const struct filter_member *m, uint32_t count)
+{
+	return s->at[n + 1] - s->at[n] == count && !memcmp(s->members + s->at[n], m, count * sizeof(*m));
+}
+
+static int append(struct filter_sets *s, const struct filter_member *m, uint32_t count)
+{
+	uint32_t room = s->members_room ? s->members_room * 2 : 4096;
+	struct filter_member *more;
+
+	while (room < s->members_count + count)
+		room *= 2;
+	if (s->members_count + count > s->members_room) {
+		if (room > FILTER_MEMBERS_MAX)
+			return -ENOMEM;
+		more = realloc(s->members, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->members = more;
+		s->members_room = room;
+	}
+	memcpy(s->members + s->members_count, m, count * sizeof(*m));
+	s->members_count += count;
+	s->at[++s->count] = s->members_count;
+	return 0;
+}
+
+int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count)
+{
+	uint32_t i;
+	int err;
+
+	if (count > 1)
+		qsort(m, count, sizeof(*m), compare);
+	i = (uint32_t)sum_bytes(count, m, count * sizeof(*m)) & (INDEX_SIZE - 1);
+	for (; s->index[i]; i = (i + 1) & (INDEX_SIZE - 1))
+		if (is_set(s, s->index[i], m, count))
+			return (int)s->index[i];
+	if (s->count >= s->bound)
+		return MR_SET_ASK;
+	err = append(s, m, count);
+	if (err)
+		return err;
+	s->index[i] = s->count - 1;
+	return (int)s->index[i];
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * query.h - one question on its way to an answer.
+ *
+ * Made by the server (or by a refresh), driven by the steps of steps.c, given
+ * back to its owner when done.  All its memory is in its own arena; all calls
+ * are on its worker's thread.
+ */
+#ifndef RESOLVE_QUERY_H
+#define RESOLVE_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/addr.h"
+#include "base/arena.h"
+#include "dns/answer.h"
+#include "dns/reply.h"
+#include "maps/name.h"
+#include "policy/filter.h"
+
+enum query_proto { QUERY_UDP, QUERY_TCP, QUERY_INTERNAL };
+
+/* Who answered; for counters, the log and tail. */
+enum query_source {
+	QUERY_BY_NONE,
+	QUERY_BY_FILTER,
+	QUERY_BY_CACHE,
+	QUERY_BY_UPSTREAM,
+	QUERY_BY_SELF,			/* refusals, malformed queries, names of our own */
+};
+
+struct resolver;
+struct snapshot;
+struct flight;
+
+struct query {
+	/* set by query_new() */
+	struct resolver *resolver;
+	struct snapshot *snapshot;	/* the policy in force when it came; a reference */
+	enum query_proto proto;
+	struct addr client;
+	struct addr local;		/* where it was sent to: the answer's source */
+	uint64_t start_ns;		/* coarse */
+	const uint8_t *msg;		/* as it came, in the arena */
+	size_t msg_len;
+	void (*done)(struct query *q);
+	void *owner;
+	/* filled by the steps */
+	struct dns_query view;
+	struct dns_key key;
+	struct mr_name *name;		/* hashed; NULL when it has too many labels */
+	unsigned group;
+	struct filter_result verdict;
+	struct dns_answer *answer;	/* a reference */
+	enum query_source source;
+	unsigned upstream;		/* which server answered */
+	int rcode;			/* of an answer without records: -1 while unknown */
+	int ede;
+	bool blocked;
+	bool refresh;			/* made to renew an answer before it dies */
+	/* the result */
+	uint8_t *reply;			/* in the arena */
+	size_t reply_len;		/* 0: do not answer */
+	/* the machine's own */
+	unsigned step;
+	bool decided;			/* only the steps that finish are left */
+	bool silent;			/* must not be answered */
+	bool waiting;
+	struct flight *flight;		/* the one it leads */
+	struct query *next_waiter;	/* in the flight it waits for */
+	void *upstream_slot;		/* the other side's of resolve_upstream */
+	void *wake_slot[3];		/* the other side's of resolve_events.wake */
+	struct arena arena;
+	char first[3072];		/* the arena's first block; never cleared */
+};
+
+/**
+ * Make a query from the octets @msg (copied).
+ *
+ * @local  destination of the query
+ * @done   called once, on this thread, perhaps from within query_start(), when
+ *         reply and reply_len are set; the owner then calls query_free()
+ *
+ * Returns NULL when memory is out.
+ */
+struct query *query_new(struct resolver *r, enum query_proto proto, const uint8_t *msg, size_t len,
+			const struct addr *client, const struct addr *local, uint64_t now_ns,
+			void (*done)(struct query *q), void *owner);
+
+/* Run the steps until done or waiting. */
+void query_start(struct query *q);
+
+/* The owner has lost interest (its client went away): done will not be called, the query frees itself when it ends. */
+void query_abandon(struct query *q);
+
+/* Takes NULL; never while it waits (query_abandon() then). */
+void query_free(struct query *q);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * steps.c - the life of a query, in order.
+ *
+ * Each step looks at one thing and either decides the answer (DONE), leaves it
+ * to the rows below (NEXT), or waits (WAIT).  What the kernel answers without
+ * us, these steps would answer alike: they are the reference.
+ */
+#include <errno.h>
+#include <string.h>
+#include "base/bug.h"
+#include "dns/name.h"
+#include "resolve/flight.h"
+#include "resolve/ops.h"
+#include "resolve/resolver.h"
+#include "resolve/steps.h"
+
+#define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
+
+static enum step_result say(struct query *q, int rcode, int ede)
+{
+	q->rcode = rcode;
+	q->ede = ede;
+	if (q->source == QUERY_BY_NONE)
+		q->source = QUERY_BY_SELF;
+	return STEP_DONE;
+}
+
+static enum step_result refuse(struct query *q, int ede)
+{
+	count_one(q->resolver->count, COUNT_queries_refused);
+	return say(q, DNS_REFUSED, ede);
+}
+
+/* The question as the tables know it: lower case, hashed when it is not too deep. */
+static int take_key(struct query *q)
+{
+	int err;
+
+	dns_name_lower(q->key.name, q->view.qname, q->view.qname_len);
+	q->key.name_len = q->view.qname_len;
+	q->key.qtype = q->view.qtype;
+	q->key.bits = (q->view.edns.dnssec_ok ? DNS_KEY_DO : 0) | (q->view.flags & DNS_CD ? DNS_KEY_CD : 0);
+	q->name = arena_zalloc(&q->arena, sizeof(*q->name));
+	if (!q->name)
+		return -ENOMEM;
+	memcpy(q->name->text, q->key.name, q->key.name_len);
+	q->name->len = q->key.name_len;
+	err = mr_name_hash(q->name, q->snapshot->secret, 0);
+	if (err)
+		q->name = NULL;
+	return 0;
+}
+
+static enum step_result decode(struct query *q, uint64_t now_ns)
+{
+	int rcode;
+
+	if (q->refresh)
+		return STEP_NEXT;
+	count_one(q->resolver->count, COUNT_queries);
+	rcode = dns_query_parse(q->msg, q->msg_len, &q->view);
+	if (rcode < 0) {
+		q->silent = true;
+		return STEP_DONE;
+	}
+	if (rcode != DNS_NOERROR) {
+		count_one(q->resolver->count, COUNT_queries_malformed);
+		return say(q, rcode, DNS_EDE_NONE);
+	}
+	if (take_key(q))
+		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
+	return STEP_NEXT;
+}
+
+static enum step_result access_check(struct query *q, uint64_t now_ns)
+{
+	struct mr_outcome o;
+
+	if (q->refresh)
+		return STEP_NEXT;
+	o = clients_find(q->snapshot->clients, q->client.ip, q->snapshot->secret);
+	q->group = o.group;
+	if (o.access == MR_ACCESS_ALLOW)
+		return STEP_NEXT;
+	return refuse(q, DNS_EDE_PROHIBITED);
+}
+
+static enum step_result class_check(struct query *q, uint64_t now_ns)
+{
+	if (q->refresh || q->view.qclass == DNS_IN)
+		return STEP_NEXT;
+	return refuse(q, DNS_EDE_NOT_SUPPORTED);
+}
+
+/*
+ * A name whose sets were too many to tell apart (MR_ASK) is on some list: it is
+ * blocked here.  The kernel asks us about it instead of guessing.
+ */
+static bool verdict_blocks(enum mr_verdict_kind kind)
+{
+	return kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK || kind == MR_ASK;
+}
+
+static enum step_result policy(struct query *q, uint64_t now_ns)
+{
+	const struct snapshot *s = q->snapshot;
+
+	if (q->refresh)
+		return STEP_NEXT;
+	if (q->name)
+		filter_find(&s->filter, q->name, q->group, &q->verdict);
+	else
+		filter_find_deep(&s->filter, q->key.name, q->key.name_len, s->secret, q->group, &q->verdict);
+	if (!verdict_blocks(q->verdict.kind))
+		return STEP_NEXT;
+	count_one(q->resolver->count, COUNT_queries_blocked);
+	q->blocked = true;
+	q->source = QUERY_BY_FILTER;
+	return STEP_DONE;
+}
+
+/* Types that are no question for a forwarder (RFC 6895 section 3.1). */
+static enum step_result type_check(struct query *q, uint64_t now_ns)
+{
+	switch (q->key.qtype) {
+	case 0:
+	case DNS_OPT:
+		count_one(q->resolver->count, COUNT_queries_malformed);
+		return say(q, DNS_FORMERR, DNS_EDE_NONE);
+	case DNS_AXFR:
+	case DNS_IXFR:
+		return refuse(q, DNS_EDE_NOT_SUPPORTED);
+	case DNS_TKEY:
+	case DNS_TSIG:
+	case DNS_MAILA:
+	case DNS_MAILB:
+		count_one(q->resolver->count, COUNT_queries_refused);
+		return say(q, DNS_NOTIMP, DNS_EDE_NONE);
+	default:
+		return STEP_NEXT;
+	}
+}
+
+/* ANY gets one small record that says so (RFC 8482 section 4.2). */
+static enum step_result any(struct query *q, uint64_t now_ns)
+{
+	static const uint8_t hinfo[] = {
+		0xc0, 0x0c, 0, DNS_HINFO, 0, DNS_IN, 0, 0, 0x0e, 0x10, 0, 9, 7, 'R', 'F', 'C', '8', '4', '8', '2', 0,
+	};
+
+	if (q->key.qtype != DNS_ANY)
+		return STEP_NEXT;
+	if (dns_answer_from_body(&q->key, DNS_NOERROR, hinfo, sizeof(hinfo), 1, 0, now_ns, &q->answer))
+		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
+	q->source = QUERY_BY_SELF;
+	return STEP_DONE;
+}
+
+/* A question without RD would look into others' questions: we have nothing of our own to say. */
+static enum step_result recursion_check(struct query *q, uint64_t now_ns)
+{
+	if (q->refresh || q->view.flags & DNS_RD)
+		return STEP_NEXT;
+	return refuse(q, DNS_EDE_NOT_AUTHORITATIVE);
+}
+
+static enum step_result cache_look(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+
+	if (q->refresh)
+		return STEP_NEXT;
+	q->answer = cache_get(r->cache, &q->key, now_ns);
+	if (!q->answer)
+		return STEP_NEXT;
+	count_one(r->count, COUNT_queries_cached);
+	q->source = QUERY_BY_CACHE;
+	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns))
+		resolver_refresh(r, &q->key, now_ns);
+	return STEP_DONE;
+}
+
+static enum step_result coalesce(struct query *q, uint64_t now_ns)
+{
+	enum flight_seat seat = flight_join(q->resolver->flights, q, !q->refresh);
+
+	if (seat == FLIGHT_ALONE)
+		count_one(q->resolver->count, COUNT_flights_full);
+	if (seat != FLIGHT_WAITS)
+		return STEP_NEXT;
+	if (q->refresh) {		/* somebody asks already: that will renew it */
+		q->silent = true;
+		return STEP_DONE;
+	}
+	count_one(q->resolver->count, COUNT_queries_coalesced);
+	return STEP_WAIT;
+}
+
+static enum step_result forward(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+	int err;
+
+	if (q->answer)			/* brought by the flight that it waited for */
+		return STEP_NEXT;
+	err = r->upstream.ask(r->upstream.ctx, q);
+	if (!err) {
+		count_one(r->count, q->refresh ? COUNT_refreshes : COUNT_queries_forwarded);
+		return STEP_WAIT;
+	}
+	q->source = QUERY_BY_SELF;
+	if (err == -ENOENT)
+		q->answer = dns_answer_empty(&q->key, DNS_REFUSED, DNS_EDE_NOT_AUTHORITATIVE, 0, now_ns);
+	else
+		q->answer = dns_answer_empty(&q->key, DNS_SERVFAIL, DNS_EDE_OTHER, 0, now_ns);
+	return STEP_NEXT;
+}
+
+static bool is_result(const struct dns_answer *a)
+{
+	return a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN;
+}
+
+/* Keep what came, and let those go on who waited for it. */
+static enum step_result store(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+
+	if (!q->answer)
+		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
+	if (q->source == QUERY_BY_NONE)
+		q->source = QUERY_BY_UPSTREAM;
+	/* A failed refresh must not take the place of an answer that still lives. */
+	if (q->flight && q->answer->ttl && (is_result(q->answer) || !q->refresh))
+		cache_put(r->cache, q->answer, now_ns);
+	return STEP_NEXT;
+}
+
+/* ---- rows that finish: they run for every query ---- */
+
+static enum step_result land(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+	struct query *w, *next;
+
+	if (!q->flight)
+		return STEP_NEXT;
+	if (!q->answer)
+		q->answer = dns_answer_empty(&q->key, DNS_SERVFAIL, DNS_EDE_OTHER, 0, now_ns);
+	for (w = flight_land(r->flights, q, q->answer); w; w = next) {
+		next = w->next_waiter;
+		if (w->resolver == r)
+			query_wake(w, now_ns);
+		else
+			r->events.wake(r->events.ctx, w);
+	}
+	return STEP_NEXT;
+}
+
+static int write_reply(struct query *q, uint64_t now_ns, size_t room)
+{
+	const struct snapshot *s = q->snapshot;
+	const struct dns_reply_limits *l = q->proto == QUERY_TCP ? &s->tcp : &s->udp;
+
+	if (q->blocked)
+		return dns_reply_blocked(&q->view, &s->block, l, q->reply, room);
+	if (q->answer)
+		return dns_reply_answer(&q->view, q->answer, l, now_ns, q->reply, room);
+	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);
+}
+
+static enum step_result reply(struct query *q, uint64_t now_ns)
+{
+	size_t room = FAILURE_ROOM + (q->answer ? q->answer->body_len : 0);
+	int len;
+
+	if (q->silent || q->refresh)
+		return STEP_NEXT;
+	if (q->answer && q->answer->rcode == DNS_SERVFAIL)
+		count_one(q->resolver->count, COUNT_queries_failed);
+	q->reply = arena_alloc(&q->arena, room);
+	if (!q->reply)
+		return STEP_NEXT;
+	len = write_reply(q, now_ns, room);
+	if (!bug_if(len < 0))
+		q->reply_len = (size_t)len;
+	return STEP_NEXT;
+}
+
+/* The kernel takes over what has been asked often enough, and what it asked us to renew. */
+static enum step_result publish(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+	const struct dns_answer *a = q->answer;
+
+	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
+		return STEP_NEXT;
+	if (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key))
+		return STEP_NEXT;
+	if (q->refresh || a->asked >= q->snapshot->admit_after)
+		r->kern.publish(r->kern.ctx, a);
+	return STEP_NEXT;
+}
+
+static enum step_result tell(struct query *q, uint64_t now_ns)
+{
+	if (!q->silent && !q->refresh)
+		q->resolver->events.answered(q->resolver->events.ctx, q);
+	return STEP_NEXT;
+}
+
+/* The whole life of a query, in order.  To add a stage, add a row. */
+static const struct step {
+	const char *name;
+	enum step_result (*run)(struct query *q, uint64_t now_ns);
+	bool finishes;
+} steps[] = {
+	{ "decode",    decode,          false },
+	{ "access",    access_check,    false },
+	{ "class",     class_check,     false },
+	{ "policy",    policy,          false },
+	{ "type",      type_check,      false },
+	{ "any",       any,             false },
+	{ "recursion", recursion_check, false },
+	{ "cache",     cache_look,      false },
+	{ "coalesce",  coalesce,        false },
+	{ "forward",   forward,         false },
+	{ "store",     store,           false },
+	{ "land",      land,            true },
+	{ "reply",     reply,           true },
+	{ "publish",   publish,         true },
+	{ "log",       tell,            true },
+};
+
+#define STEPS (sizeof(steps) / sizeof(steps[0]))
+
+void steps_run(struct query *q, uint64_t now_ns)
+{
+	enum step_result result;
+
+	q->waiting = false;
+	while (q->step < STEPS) {
+		const struct step *s = &steps[q->step++];
+
+		if (q->decided && !s->finishes)
+			continue;
+		result = s->run(q, now_ns);
+		if (result == STEP_WAIT) {
+			q->waiting = true;
+			return;
+		}
+		if (result == STEP_DONE)
+			q->decided = true;
+	}
+	if (q->done)
+		q->done(q);
+	else
+		query_dispose(q);
+}
