@@ -71,6 +71,7 @@ int state_secret(const char *folder_path, uid_t uid, gid_t gid, struct mr_secret
 	ssize_t n;
 	int fd;
 
+	err_where(reterr, NULL, 0, "state");
 	snprintf(path, sizeof(path), "%s/secret", folder_path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -93,6 +94,7 @@ int state_lock(const char *folder_path, int *ret_fd, struct err_at *reterr)
 	char path[CONFIG_PATH_MAX + 16];
 	int fd;
 
+	err_where(reterr, NULL, 0, "state");
 	snprintf(path, sizeof(path), "%s/lock", folder_path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
