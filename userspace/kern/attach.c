@@ -26,12 +26,17 @@ static void __attribute__((format(printf, 2, 3))) say(struct kern_iface *i, cons
 	va_end(args);
 }
 
+static const char *link_name(const struct kern_iface *i, char buf[32])
+{
+	snprintf(buf, 32, "link-%s", i->name);
+	return buf;
+}
+
 static const char *link_path(const struct kern *k, const struct kern_iface *i, char *buf, size_t size)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "link-%s", i->name);
-	return kern_pin_path(k->root_fd, name, buf, size);
+	return kern_pin_path(k->root_fd, link_name(i, name), buf, size);
 }
 
 /* The interface that a link holds: 0 when that has gone. */
@@ -65,13 +70,13 @@ static void set_generic(struct kern *k, struct kern_iface *i, bool generic)
 
 void kern_detach(struct kern *k, struct kern_iface *i)
 {
-	char path[128];
+	char name[32];
 
 	if (i->link_fd >= 0) {
 		bpf_link_detach(i->link_fd);
 		close(i->link_fd);
 	}
-	unlink(link_path(k, i, path, sizeof(path)));
+	kern_link_remove(k->root_fd, link_name(i, name));
 	i->link_fd = -1;
 	i->mode = KERN_OFF;
 }
