@@ -66,12 +66,16 @@ static void log_lists(const struct control *c)
 	const struct config_lists *l = &c->snapshot->config->filter_lists;
 	unsigned i;
 
-	for (i = 0; i < l->count; i++)
+	/* At a start with a filter on disk the lists have not been read yet. */
+	for (i = 0; c->lists && i < l->count; i++)
 		if (!c->lists[i].loaded)
 			log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
-	log_info("filter in force: %llu entries from %u lists",
-		 (unsigned long long)c->snapshot->filter.unit->entries, l->count);
+	log_info("filter in force: %llu entries from %u lists%s",
+		 (unsigned long long)c->snapshot->filter.unit->entries, l->count,
+		 c->lists ? "" : ", as compiled by an earlier run");
 }
+
+static int reload(struct control *c, struct err_at *reterr);
 
 /* The first compile of a start that had an older filter to begin with. */
 static void on_compile(uv_timer_t *t)
@@ -80,9 +84,11 @@ static void on_compile(uv_timer_t *t)
 	char text[1024];
 	struct err_at at = { 0 };
 
-	if (control_reload(c, &at))
+	if (reload(c, &at))
 		log_warn("lists not read again, the filter compiled earlier stays in force: %s",
 			 err_text(&at, text, sizeof(text)));
+	else
+		log_lists(c);
 }
 
 static void start_timers(struct control *c)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""conftest.py - one lab and one stub for the whole run, and folders for daemons.
+
+Nothing runs, and every test says why, where there is no root, no build, or no
+network namespaces.  The lab's prefix has our PID, so that two runs do not meet.
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+
+import pytest  # noqa: E402
+
+import lane  # noqa: E402
+
+
+def _obstacle():
+    if os.geteuid():
+        return "must be root: makes network namespaces"
+    for name in ("millraced", "millctl", "mrstub"):
+        if not (lane.BUILD / name).exists():
+            return f"build/{name} is missing: run make first"
+    return None
+
+
+def pytest_collection_modifyitems(items):
+    reason = _obstacle()
+    if reason:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def lab():
+    lab = lane.Lab(f"n{os.getpid()}")
+    try:
+        yield lab.up()
+    finally:
+        lab.down()
+
+
+@pytest.fixture(scope="session")
+def stub(lab, tmp_path_factory):
+    rules = lane.ROOT / "tests/net/stub.rules"
+    stub = lane.Stub(lab, tmp_path_factory.mktemp("stub"), "--rules", rules)
+    yield stub
+    stub.stop()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, request):
+    """A folder that the daemon's user can enter, whoever that is."""
+    path = tmp_path_factory.mktemp(request.module.__name__)
+    for p in (path, path.parent, path.parent.parent):
+        p.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def daemon(lab, stub, tmp_path):
+    """A daemon that the test starts itself; it is gone afterwards, with its pins."""
+    for p in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        p.chmod(0o755)
+    d = lane.Daemon(lab, tmp_path / "d")
+    yield d
+    d.close()

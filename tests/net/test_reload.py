@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SIGHUP and millctl reload: at once in both worlds, or not at all."""
+import json
+
+import pytest
+
+import lane
+
+LISTS = [{"name": "list", "file": "list.txt"}]
+
+
+@pytest.fixture(scope="module")
+def served(lab, stub, folder):
+    d = lane.Daemon(lab, folder / "d", {"filter": {"lists": LISTS}})
+    d.list("list.txt", "old.list.test", "both.list.test")
+    try:
+        yield d.start()
+    finally:
+        d.close()
+
+
+def test_a_changed_list_is_in_force_at_once_in_kernel_and_daemon(served):
+    served.warm("new.list.test")
+    assert served.ask("old.list.test").data == ["A 0.0.0.0"]
+    served.list("list.txt", "new.list.test", "both.list.test", "||sub.list.test^")
+    assert served.hup()["reloads"]["failed"] == 0
+    for name, blocked in (("new.list.test", True), ("both.list.test", True), ("old.list.test", False),
+                          ("x.sub.list.test", True)):
+        quick = served.ask(name, edns=0)
+        plain = served.ask(name, edns=0, tcp=True)
+        assert (quick.data == ["A 0.0.0.0"]) == blocked, name
+        assert lane.facts(quick) == lane.facts(plain), name
+        assert quick.by == ("kernel" if blocked else "daemon") and plain.by == "daemon", name
+
+
+def test_a_cached_name_that_becomes_blocked_is_blocked_and_back(served):
+    served.list("list.txt", "both.list.test")
+    served.hup()
+    free = served.warm("turn.list.test").data
+    served.list("list.txt", "both.list.test", "turn.list.test")
+    served.millctl("reload")
+    assert served.ask("turn.list.test").data == ["A 0.0.0.0"]
+    served.list("list.txt", "both.list.test")
+    served.millctl("reload")
+    reply = served.ask("turn.list.test")
+    assert reply.data == free and reply.by == "kernel"
+
+
+def test_a_chain_to_a_name_that_becomes_blocked(served):
+    served.list("list.txt", "both.list.test")
+    served.hup()
+    assert served.warm("chain.up.test").data
+    served.list("list.txt", "both.list.test", "chain.up.test")
+    served.hup()
+    assert served.ask("chain.up.test").data == ["A 0.0.0.0"]
+
+
+def test_block_mode_and_ttl_change_with_a_reload(served):
+    config = served.config
+    served.write({**config, "filter": {"lists": LISTS, "block": {"mode": "nxdomain", "ttl": 77}}})
+    served.hup()
+    reply = served.ask("both.list.test")
+    assert (reply.by, reply.rcode, reply.ttls) == ("kernel", "NXDOMAIN", [77])
+    served.write(config)
+    served.hup()
+    assert served.ask("both.list.test").data == ["A 0.0.0.0"]
+
+
+def test_access_changes_with_a_reload(served):
+    config = served.config
+    served.write({**config, "access": {"allow": ["192.0.2.0/24"]}})
+    served.hup()
+    assert (lambda r: (r.by, r.rcode))(served.ask("both.list.test")) == ("daemon", "REFUSED")
+    served.write(config)
+    served.hup()
+    assert served.ask("both.list.test").by == "kernel"
+
+
+def test_upstreams_change_with_a_reload(served, lab, folder):
+    other = lane.Stub(lab, folder, "--rule", "* A a=192.0.2.123", port=5302, name="other")
+    config = served.config
+    try:
+        served.write({**config, "upstreams": {"servers": [f"{lane.UPSTREAM4}:5302"], "timeout_ms": 1000}})
+        served.hup()
+        assert served.ask("asks.other.test").data == ["A 192.0.2.123"]
+    finally:
+        served.write(config)
+        served.hup()
+        other.stop()
+
+
+BAD = [
+    ("unknown_key", {"filter": {"lits": []}}, "filter", "lits"),
+    ("not_yet", {"filter": {"lists": LISTS, "rules": ["||x.test^"]}}, "filter.rules", "not built yet"),
+    ("wrong_type", {"upstreams": {"timeout_ms": "soon"}}, "upstreams.timeout_ms", "expected"),
+    ("out_of_range", {"filter": {"lists": LISTS, "block": {"ttl": 999999}}}, "filter.block.ttl", "86400"),
+    ("unknown_word", {"filter": {"lists": LISTS, "block": {"mode": "maybe"}}}, "filter.block.mode", "null_address"),
+]
+
+
+@pytest.mark.parametrize("change,key,words", [b[1:] for b in BAD], ids=[b[0] for b in BAD])
+def test_a_bad_configuration_is_refused_with_file_line_and_key_and_the_old_one_stays(served, change, key, words):
+    good = served.file.read_text()
+    bad = lane.merged(served.config, change)
+    served.file.write_text(json.dumps(bad, indent=1))
+    word = key.rsplit(".")[-1] if words != "lits" else "lits"
+    line = next(i for i, text in enumerate(served.file.read_text().splitlines(), 1) if f'"{word}"' in text)
+    try:
+        status = served.hup()
+        error = status["reloads"]["last_error"]
+        assert status["reloads"]["failed"] > 0
+        for part in f"{served.file}:{line}:", key, words:
+            assert part in error, error
+            assert part in served.said()
+        done = served.millctl("reload", check=False)
+        assert done.returncode == 1 and key in done.stderr + done.stdout
+        done = served.millctl("config", "check", str(served.file), check=False)
+        assert done.returncode == 2 and f"{served.file}:{line}:" in done.stderr + done.stdout
+        assert served.ask("both.list.test").by == "kernel"
+        assert served.ask("still.up.test").rcode == "NOERROR"
+    finally:
+        served.file.write_text(good)
+    assert served.hup()["reloads"]["last_error"] == ""
+
+
+def test_a_file_that_is_no_yaml_is_refused(served):
+    good = served.file.read_text()
+    served.file.write_text('{ "server": [\n')
+    try:
+        assert f"{served.file}:" in served.hup()["reloads"]["last_error"]
+        assert served.ask("both.list.test").by == "kernel"
+    finally:
+        served.file.write_text(good)
+        served.hup()
+
+
+def test_a_list_that_has_gone_is_said_and_what_it_held_stays_blocked(served):
+    (served.folder / "list.txt").rename(served.folder / "moved.txt")
+    try:
+        served.hup()
+        row = served.get("lists")["lists"][0]
+        assert "list.txt" in row["file"] and row["error"]
+        assert served.ask("both.list.test").data == ["A 0.0.0.0"]
+    finally:
+        (served.folder / "moved.txt").rename(served.folder / "list.txt")
+        served.hup()
+    assert served.get("lists")["lists"][0]["error"] == ""
+
+
+def test_reloads_under_load_lose_nothing(served, lab, tmp_path):
+    served.list("list.txt", "both.list.test", *(f"b{i}.list.test" for i in range(1000)))
+    served.hup()
+    asked = [(f"b{i}.list.test", "A") for i in range(200)] + [(f"c{i}.up.test", "A") for i in range(200)]
+    asked += [(f"m{i}.fresh.test", "A") for i in range(400)]
+    load = lane.Perf(lab, tmp_path, asked, 4, qps=4000)
+    for i in range(8):
+        served.list("list.txt", "both.list.test", f"extra{i}.test", *(f"b{i}.list.test" for i in range(1000)))
+        served.hup()
+        assert served.ask(f"extra{i}.test").data == ["A 0.0.0.0"]
+    result = load.result()
+    assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
