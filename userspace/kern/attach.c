@@ -39,14 +39,15 @@ static const char *link_path(const struct kern *k, const struct kern_iface *i, c
 	return kern_pin_path(k->root_fd, link_name(i, name), buf, size);
 }
 
-/* The interface that a link holds: 0 when that has gone. */
-static int link_ifindex(int fd)
+/* The interface that a link holds, 0 when that has gone, and the program that it runs there. */
+static int link_ifindex(int fd, uint32_t *ret_prog)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.type != BPF_LINK_TYPE_XDP)
 		return 0;
+	*ret_prog = info.prog_id;
 	return info.xdp.ifindex;
 }
 
@@ -59,6 +60,15 @@ static enum kern_mode mode_now(int ifindex)
 	/* XDP_ATTACHED_* are not the XDP_FLAGS_* that one attaches with. */
 	return q.attach_mode == XDP_ATTACHED_SKB ? KERN_GENERIC : q.attach_mode == XDP_ATTACHED_NONE ? KERN_OFF :
 	       KERN_NATIVE;
+}
+
+static uint32_t program_there(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, q);
+
+	if (bpf_xdp_query(ifindex, 0, &q))
+		return 0;
+	return q.prog_id ? q.prog_id : q.drv_prog_id ? q.drv_prog_id : q.skb_prog_id ? q.skb_prog_id : q.hw_prog_id;
 }
 
 static void set_generic(struct kern *k, struct kern_iface *i, bool generic)
@@ -81,6 +91,14 @@ void kern_detach(struct kern *k, struct kern_iface *i)
 	i->mode = KERN_OFF;
 }
 
+/* A link of another network namespace may have our interface's number; it does not run what runs here. */
+static bool is_link_here(const struct kern_iface *i)
+{
+	uint32_t prog = 0;
+
+	return link_ifindex(i->link_fd, &prog) == i->ifindex && prog == program_there(i->ifindex);
+}
+
 /* Take over a link of ours on this very interface; removes one that has lost its interface. */
 static bool take_over(struct kern *k, struct kern_iface *i)
 {
@@ -91,7 +109,7 @@ static bool take_over(struct kern *k, struct kern_iface *i)
 	if (i->link_fd < 0)
 		return false;
 	mode = mode_now(i->ifindex);
-	if (link_ifindex(i->link_fd) != i->ifindex || (k->opts.mode != KERN_AUTO && k->opts.mode != mode)) {
+	if (!is_link_here(i) || (k->opts.mode != KERN_AUTO && k->opts.mode != mode)) {
 		kern_detach(k, i);
 		return false;
 	}
@@ -104,15 +122,6 @@ static bool take_over(struct kern *k, struct kern_iface *i)
 	if (mode == KERN_GENERIC)
 		say(i, "taken over in generic mode from an earlier run; stop and start to try native mode again");
 	return true;
-}
-
-static uint32_t program_there(int ifindex)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, q);
-
-	if (bpf_xdp_query(ifindex, 0, &q))
-		return 0;
-	return q.prog_id ? q.prog_id : q.drv_prog_id ? q.drv_prog_id : q.skb_prog_id ? q.skb_prog_id : q.hw_prog_id;
 }
 
 static void say_foreign(struct kern_iface *i)
@@ -218,6 +227,7 @@ static bool is_worth_a_try(const struct kern_iface *i, int ifindex)
 
 void kern_attach_again(struct kern *k)
 {
+	uint32_t prog;
 	unsigned n;
 	int ifindex;
 
@@ -226,7 +236,7 @@ void kern_attach_again(struct kern *k)
 
 		ifindex = if_nametoindex(i->name);
 		if (i->link_fd >= 0) {
-			if (ifindex == i->ifindex && link_ifindex(i->link_fd) == ifindex)
+			if (ifindex == i->ifindex && link_ifindex(i->link_fd, &prog) == ifindex)
 				continue;
 			kern_detach(k, i);
 			kern_attach(k, i);

@@ -129,7 +129,10 @@ static int load(struct kern *k, struct err_at *reterr)
 static int fill(struct kern *k, struct err_at *reterr)
 {
 	int err = kern_rings_new(k, reterr);
+	struct mr_stats s;
 
+	kern_stats(k, &s);
+	k->events_lost = s.count[MR_STAT_events_lost];	/* those were another daemon's */
 	if (!err)
 		err = init_answers(k);
 	if (!err)

@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/if_link.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -827,6 +828,61 @@ static void after_dropping_privileges_growth_and_a_clean_stop_still_work(void **
 	rmdir(root);
 }
 
+static int start_without_rights(void)
+{
+	struct kern *k;
+	struct kern_status s;
+
+	if (setresuid(65534, 65534, 65534))
+		return 1;
+	k = open_usual();
+	s = status_of(k);
+	stop(k, true);
+	return s.on || !strstr(s.reason, "CAP_BPF is missing: start as root");
+}
+
+static void without_capabilities_it_is_off_and_names_the_one_that_is_missing(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(start_without_rights());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_link_of_another_network_namespace_is_not_taken_for_ours(void **state)
+{
+	struct kern_status before, after;
+	char cmd[192];
+	struct kern *k;
+	int status;
+	pid_t pid;
+
+	k = open_usual();
+	before = status_of(k);
+	stop(k, false);
+	snprintf(cmd, sizeof(cmd), "ip link add kern0 index %u type veth peer name kern1 && ip link set kern1 up && "
+		 "ip link set kern0 up", if_nametoindex("kern0"));
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNET) || run(cmd))
+			_exit(1);
+		k = open_usual();
+		after = status_of(k);
+		_exit(!(after.on && after.iface[0].mode == KERN_NATIVE &&
+			after.iface[0].link_id != before.iface[0].link_id && program_on("kern0") == after.iface[0].prog_id));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(program_on("kern0"), 0);	/* of an earlier run with these pins, so it went */
+	k = open_usual();
+	stop(k, true);
+}
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TEST(f) tests[n++] = (struct CMUnitTest){ #f, f, setup, teardown, NULL }
 #define ROWS(array, run)                                                                                       \
@@ -867,6 +923,8 @@ int main(void)
 	TEST(an_interface_that_comes_back_is_attached_again);
 	TEST(new_addresses_become_services);
 	TEST(an_interface_that_a_foreign_program_leaves_is_taken);
+	TEST(without_capabilities_it_is_off_and_names_the_one_that_is_missing);
+	TEST(a_link_of_another_network_namespace_is_not_taken_for_ours);
 	TEST(after_dropping_privileges_growth_and_a_clean_stop_still_work);
 	return run_in_lab("kern", tests, n);
 }
