@@ -39,7 +39,7 @@ static int copy_opts(struct kern *k, const struct kern_opts *o)
 	return 0;
 }
 
-/* With the fast path switched off, an earlier run's program must not go on answering. */
+/* With the fast path off, an earlier run's program must not go on answering. */
 static int remove_leftovers(struct kern *k, struct err_at *reterr)
 {
 	int err;
@@ -129,7 +129,10 @@ static int load(struct kern *k, struct err_at *reterr)
 static int fill(struct kern *k, struct err_at *reterr)
 {
 	int err = kern_rings_new(k, reterr);
+	struct mr_stats s;
 
+	kern_stats(k, &s);
+	k->events_lost = s.count[MR_STAT_events_lost];	/* those were another daemon's */
 	if (!err)
 		err = init_answers(k);
 	if (!err)
@@ -204,7 +207,7 @@ static void drop_tables(struct kern *k, bool detach)
 		kern_unmap(&k->old_conf[i]);
 	atomic_store(&k->conf, NULL);
 	kern_unload(&k->t);
-	k->on = false;
+	k->on = k->taken_over = false;
 }
 
 static void free_kern(struct kern *k)
@@ -237,7 +240,7 @@ static int open_or_off(struct kern *k, struct err_at *reterr)
 				*reterr = why;
 			return err;
 		}
-		err = 0;
+		err = k->root_fd < 0 ? remove_leftovers(k, reterr) : 0;
 	}
 	if (!err)
 		kern_off(k, &why);
@@ -315,7 +318,9 @@ void kern_configure(struct kern *k, const struct mr_block *block, bool recursion
 	}
 	if (c->recursion == recursion)
 		return;
+	pthread_mutex_lock(&k->answers.lock);
 	MR_WRITE(c->recursion, recursion);
+	pthread_mutex_unlock(&k->answers.lock);
 	answers_flush_all(&k->answers);		/* their RA bit is the old one */
 }
 
@@ -324,7 +329,7 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 	struct mr_conf *c = kern_conf(k);
 
 	if (c)
-		MR_WRITE(c->heartbeat, now_ns);
+		__atomic_store_n(&c->heartbeat, now_ns, __ATOMIC_RELAXED);
 }
 
 /* ---- answers ---- */
