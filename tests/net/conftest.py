@@ -30,6 +30,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.ensure_newline()
+    for text in lane.figures:
+        terminalreporter.write_line(f"# figure: {text}")
+
+
 @pytest.fixture(scope="session")
 def lab():
     lab = lane.Lab(f"n{os.getpid()}")

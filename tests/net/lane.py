@@ -39,6 +39,14 @@ CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+figures = []
+
+
+def figure(text):
+    """Something measured, for the end of the run's output."""
+    figures.append(text)
+
+
 def wait_until(what, seconds, condition, every=0.02):
     """Poll condition() until it is true, and return what it gave; fail with `what` otherwise."""
     end = time.monotonic() + seconds
@@ -100,9 +108,10 @@ class Lab:
         return done
 
     def bpf_files(self):
-        """Paths below the lab's bpffs."""
+        """Paths below the lab's bpffs, without the two that every bpffs has."""
         top = Path(f"/run/{self.name}-lab/bpf")
-        return sorted(str(p.relative_to(top)) for p in top.rglob("*") if not p.is_dir())
+        paths = {str(p.relative_to(top)) for p in top.rglob("*")}
+        return sorted(paths - {"maps.debug", "progs.debug"})
 
     def xdp(self, device="mrs0", role="server"):
         """(mode, program id) of what is attached; (None, None) when nothing is."""
@@ -310,7 +319,7 @@ BASE = {
     "upstreams": {"servers": [UPSTREAM4], "timeout_ms": 1000},
     "filter": {"block": {"ttl": 10}, "lists": []},
     "access": {"allow": ["10.0.0.0/8", "fd53::/64"]},
-    "api": {"socket": "api.sock"},
+    "api": {"socket": "run/api.sock"},
     "state": "state",
 }
 
