@@ -75,6 +75,8 @@ static void log_lists(const struct control *c)
 		 c->lists ? "" : ", as compiled by an earlier run");
 }
 
+static int reload(struct control *c, struct err_at *reterr);
+
 /* The first compile of a start that had an older filter to begin with. */
 static void on_compile(uv_timer_t *t)
 {
@@ -82,9 +84,11 @@ static void on_compile(uv_timer_t *t)
 	char text[1024];
 	struct err_at at = { 0 };
 
-	if (control_reload(c, &at))
+	if (reload(c, &at))
 		log_warn("lists not read again, the filter compiled earlier stays in force: %s",
 			 err_text(&at, text, sizeof(text)));
+	else
+		log_lists(c);
 }
 
 static void start_timers(struct control *c)

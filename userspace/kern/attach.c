@@ -150,7 +150,7 @@ static int attach_mode(struct kern *k, struct kern_iface *i, enum kern_mode mode
 static void attach_new(struct kern *k, struct kern_iface *i, const struct nic *n)
 {
 	enum kern_mode want = k->opts.mode;
-	char remedy[160];
+	char remedy[200];
 	int err = 0, generic;
 
 	if (want != KERN_GENERIC) {

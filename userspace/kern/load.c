@@ -128,10 +128,7 @@ static int set_sizes(struct bpf_map *maps[KERN_MAP_COUNT], const struct kern_siz
 	unsigned i;
 	int err = 0;
 
-	/*
-	 * The pattern of mr_events keeps its size: libbpf 1.1 gives inner maps no
-	 * object to look at and falls over; and the kernel compares no sizes of rings.
-	 */
+	/* The rings' size is chosen where they are made: the one in the program is but a pattern, whose size need not match. */
 	for (i = 0; !err && i < sizeof(rows) / sizeof(rows[0]); i++)
 		err = bpf_map__set_max_entries(maps[rows[i].map], rows[i].entries);
 	return err;

@@ -101,6 +101,9 @@ void nic_remedy(const struct nic *n, const char *name, int err, char *buf, size_
 {
 	if (n->lro)
 		snprintf(buf, size, "LRO is on: ethtool -K %s lro off", name);
+	else if (n->mtu > MTU_PAGE && err == -EOPNOTSUPP)
+		snprintf(buf, size, "its MTU is %u: ip link set dev %s mtu 1500; if that is not it, its driver has no native "
+			 "XDP: use another card, or fastpath.mode: generic", n->mtu, name);
 	else if (n->mtu > MTU_PAGE || (n->mtu > MTU_SAFE && err != -EOPNOTSUPP))
 		snprintf(buf, size, "its MTU is %u: ip link set dev %s mtu 1500", n->mtu, name);
 	else if (n->channels > 1 && wants_queues(n->driver) && err != -EOPNOTSUPP)

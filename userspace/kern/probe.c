@@ -14,10 +14,6 @@
 #include <unistd.h>
 #include "kern/room.h"
 
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-
 static bool has_cap(unsigned cap)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -28,15 +24,24 @@ static bool has_cap(unsigned cap)
 	return data[cap / 32].effective >> (cap % 32) & 1;
 }
 
+/* CAP_PERFMON: without it the verifier forbids comparing pointers into the frame, which every parser does. */
 static int probe_caps(struct err_at *reterr)
 {
-	bool bpf = has_cap(CAP_BPF) || has_cap(CAP_SYS_ADMIN), net = has_cap(CAP_NET_ADMIN);
+	static const struct {
+		unsigned cap;
+		const char *name;
+		bool admin_has;		/* CAP_SYS_ADMIN stands for it */
+	} needed[] = {
+		{ CAP_BPF, "CAP_BPF", true }, { CAP_PERFMON, "CAP_PERFMON", true }, { CAP_NET_ADMIN, "CAP_NET_ADMIN", false },
+	};
+	bool admin = has_cap(CAP_SYS_ADMIN);
+	unsigned i;
 
-	if (bpf && net)
-		return 0;
-	return err_why(reterr, -EPERM, "%s%s%s missing: start as root, or with AmbientCapabilities=CAP_BPF CAP_NET_ADMIN",
-		       bpf ? "" : "CAP_BPF", bpf || net ? "" : " and ", net ? " is" : bpf ? "CAP_NET_ADMIN is" :
-		       "CAP_NET_ADMIN are");
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!has_cap(needed[i].cap) && !(admin && needed[i].admin_has))
+			return err_why(reterr, -EPERM, "%s is missing: start as root, or with "
+				       "AmbientCapabilities=CAP_BPF CAP_PERFMON CAP_NET_ADMIN", needed[i].name);
+	return 0;
 }
 
 static int probe_kernel(struct err_at *reterr)

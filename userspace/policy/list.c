@@ -151,7 +151,9 @@ static bool is_local_name(const struct wire *w)
 	};
 	unsigned i;
 
-	for (i = 0; w->labels <= 2 && i < sizeof(names) / sizeof(names[0]); i++)
+	if (w->labels > 2 || (w->labels == 2 && w->len != sizeof("xlocalhostxlocaldomainx") - 1))
+		return false;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (w->len == strlen(names[i]) + 1 && !memcmp(w->text, names[i], w->len))
 			return true;
 	return false;
@@ -165,7 +167,7 @@ static void take_plain(struct reading *r, struct list_span s, bool subtree, enum
 
 	if (bad && list_is_address(s, NULL))
 		bad = s.end - s.p == 7 && !memcmp(s.p, "0.0.0.0", 7) ? LIST_SKIP_local_name : LIST_SKIP_address;
-	else if (!bad && w.labels <= 2 && is_local_name(&w))
+	else if (!bad && is_local_name(&w))
 		bad = LIST_SKIP_local_name;
 	else if (!bad && w.labels == 1)
 		bad = LIST_SKIP_single_label;
@@ -212,9 +214,12 @@ static bool take_adblock(struct reading *r, struct list_span s)
 	if (!p || (p + 1 < s.end && !(p[1] == '|' && p + 2 == s.end) && !list_is_comment(p + 1, s.end)))
 		return false;
 	s.end = p;
-	if (memchr(s.p, '/', (size_t)(s.end - s.p)) || memchr(s.p, '*', (size_t)(s.end - s.p)) || s.p == s.end || s.end[-1] == '.')
+	if (memchr(s.p, '/', (size_t)(s.end - s.p)) || memchr(s.p, '*', (size_t)(s.end - s.p)) || s.p == s.end)
 		return false;
 	bad = read_name(s, &w);
+	/* "||ads.^" is a pattern for the start of names, not the top label "ads" */
+	if (!bad && w.labels == 1 && s.end[-1] == '.')
+		return false;
 	if (bad && list_is_address(s, NULL))
 		bad = LIST_SKIP_address;
 	if (bad)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "net/http.h"
+#include "api/request.h"
 #include "unit/api/fake.h"
 
 #define V "/api/v1"
@@ -214,6 +214,73 @@ static void a_reload_beside_another_is_a_conflict(void **state)
 	fake.reload_error = -EBUSY;
 	assert_int_equal(ask("POST", V "/reload", NULL), 409);
 	fake_reset();
+}
+
+/* ---- the documents ---- */
+
+/* The text of a file of the tree (tests run in its root); NULL when it is not there. */
+static char *document(const char *path)
+{
+	size_t size = 1 << 20, n;
+	FILE *f = fopen(path, "r");
+	char *text = f ? malloc(size) : NULL;
+
+	if (!f)
+		return NULL;
+	assert_non_null(text);
+	n = fread(text, 1, size - 1, f);
+	text[n] = 0;
+	fclose(f);
+	return text;
+}
+
+/* Every path, method and parameter of the table is in docs/openapi.yaml, in this order. */
+static void every_route_is_described(void **state)
+{
+	char *text = document("docs/openapi.yaml"), want[128];
+	const struct api_route *r;
+	const char *at = text;
+	unsigned i;
+
+	if (!text)
+		skip();
+	for (r = api_routes; r->method; r++) {
+		snprintf(want, sizeof(want), "\n  %s:\n    %s:\n", *(r->path + strlen(API_PREFIX)) ?
+			 r->path + strlen(API_PREFIX) : "/", strcmp(r->method, "GET") ? "post" : "get");
+		at = strstr(at, want);
+		if (!at)
+			fail_msg("docs/openapi.yaml lacks:%s", want);
+		for (i = 0; i < API_PARAMS_MAX && r->param[i].name; i++) {
+			snprintf(want, sizeof(want), "        - { name: %s, in: query, %s", r->param[i].name,
+				 r->param[i].required ? "required: true" : "schema");
+			at = strstr(at, want);
+			if (!at)
+				fail_msg("docs/openapi.yaml lacks: %s", want);
+		}
+	}
+	free(text);
+}
+
+static int take_name(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+{
+	return 1;
+}
+
+static void the_starter_list_is_names_and_comments_alone(void **state)
+{
+	char *text = document("tools/packaging/lists/starter.txt");
+	struct list_report r = { 0 };
+	unsigned i;
+
+	if (!text)
+		skip();
+	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, take_name, NULL, &r), 0);
+	for (i = 0; i < LIST_SKIP_COUNT; i++)
+		if (i != LIST_SKIP_empty && r.skipped[i])
+			fail_msg("line %u: %s", (unsigned)r.example[i][0].line, list_skip_texts[i]);
+	assert_in_range(r.exact + r.subtree, 50, 100);
+	assert_int_equal(r.allow, 0);
+	free(text);
 }
 
 /* ---- raw requests ---- */
@@ -507,14 +574,35 @@ static void stopping_ends_tails(void **state)
 {
 	int fd = raw_connect();
 	char buf[4096];
+	size_t got = 0;
+	ssize_t n;
 
 	fake_reset();
 	assert_true(send(fd, tail_request, strlen(tail_request), 0) > 0);
 	wait_for(&fake.tails, 1);
 	api_stop(api);
 	assert_int_equal(atomic_load(&fake.tails_closed), 1);
-	while (recv(fd, buf, sizeof(buf), 0) > 0)
-		;
+	while (got + 1 < sizeof(buf) && (n = recv(fd, buf + got, sizeof(buf) - got - 1, 0)) > 0)
+		got += (size_t)n;
+	buf[got] = 0;
+	/* the last chunk is there: an end, not a break */
+	assert_non_null(strstr(buf, "\r\n0\r\n\r\n"));
+	close(fd);
+	fake_reset();
+	api = fake_start();
+}
+
+static void stopping_does_not_wait_for_a_tail_that_nobody_reads(void **state)
+{
+	int fd = raw_connect();
+
+	fake_reset();
+	fake.events = 1 << 30;
+	assert_true(send(fd, tail_request, strlen(tail_request), 0) > 0);
+	wait_for(&fake.tails, 1);
+	usleep(300000);			/* the socket's buffer is full by now */
+	api_stop(api);
+	assert_int_equal(atomic_load(&fake.tails_closed), 1);
 	close(fd);
 	fake_reset();
 	api = fake_start();
@@ -540,6 +628,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(why_asks_what_was_said),
 	cmocka_unit_test(a_failed_reload_says_file_line_key_and_why),
 	cmocka_unit_test(a_reload_beside_another_is_a_conflict),
+	cmocka_unit_test(every_route_is_described),
+	cmocka_unit_test(the_starter_list_is_names_and_comments_alone),
 	cmocka_unit_test(a_wrong_method_names_the_right_one_in_allow),
 	cmocka_unit_test(a_body_is_refused),
 	cmocka_unit_test(a_body_over_64_kib_ends_the_connection),
@@ -558,6 +648,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_missing_folder_is_said),
 	cmocka_unit_test(stopping_removes_the_socket),
 	cmocka_unit_test(stopping_ends_tails),
+	cmocka_unit_test(stopping_does_not_wait_for_a_tail_that_nobody_reads),
 	cmocka_unit_test(stopping_does_not_wait_for_who_waits_for_us),
 };
 

@@ -64,7 +64,7 @@ static const struct line {
 	{ "16 labels fit", "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.pp", LIST_AUTO, "=a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.pp ", NONE },
 	{ "17 labels are too deep", "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.qq", LIST_AUTO, "", LIST_SKIP_deep },
 	/* comments and prose */
-	{ "empty line", "", LIST_AUTO, "", LIST_SKIP_empty },
+	{ "empty line", "\n", LIST_AUTO, "", LIST_SKIP_empty },
 	{ "blank line", " \t\r", LIST_AUTO, "", LIST_SKIP_empty },
 	{ "comment", "# ads.example.com", LIST_AUTO, "", LIST_SKIP_empty },
 	{ "comment without a blank", "#ads.example.com", LIST_AUTO, "", LIST_SKIP_empty },
@@ -110,6 +110,8 @@ static const struct line {
 	/* adblock */
 	{ "rule for a subtree", "||ads.example.com^", LIST_AUTO, "*ads.example.com ", NONE },
 	{ "rule as such", "||ads.example.com^", LIST_ADBLOCK, "*ads.example.com ", NONE },
+	{ "rule with a final dot", "||ads.example.com.^", LIST_AUTO, "*ads.example.com ", NONE },
+	{ "rule for what begins with a label", "||ads.^", LIST_AUTO, "", LIST_SKIP_path },
 	{ "rule with an end", "||ads.example.com^|", LIST_AUTO, "*ads.example.com ", NONE },
 	{ "rule for a top label is meant", "||zip^", LIST_AUTO, "*zip ", NONE },
 	{ "rule that allows", "@@||good.example.com^", LIST_AUTO, "+*good.example.com ", NONE },
@@ -182,7 +184,7 @@ static void line_is_judged(void **state)
 	for (i = 0; i < LIST_SKIP_COUNT; i++)
 		if (r->skipped[i] != (i == t->skip))
 			fail_msg("skipped as %s: %d", list_skip_names[i], (int)r->skipped[i]);
-	assert_int_equal(r->lines, *t->text ? 1 : 0);
+	assert_int_equal(r->lines, 1);
 	free(r);
 }
 
@@ -243,7 +245,12 @@ static void sink_error_ends_the_reading(void **state)
 
 /* ---- real lists ---- */
 
-/* What they come to; "ignored" is everything that is no comment.  Where it differs from FTL's judgement, why. */
+/*
+ * What they come to.  The counts are those of another filter's judgement, but:
+ * rules for addresses (65) and patterns like "||ads.^" (2) of the DNS list of
+ * 2017 and rules with a '*' inside (2 of the referral list) are no names here;
+ * wildcards are.
+ */
 static const struct real {
 	const char *file;
 	enum list_format format;
@@ -259,11 +266,11 @@ static const struct real {
 	{ "domains/hagezi-personal-2022.domains.txt", LIST_AUTO, 12305, 0, 0 },
 	{ "domains/ph00lt0-2026.domains.txt", LIST_AUTO, 29498, 0, 0 },
 	{ "adblock/hagezi-light-2022-06-08.adblock.txt", LIST_AUTO, 0, 139978, 0 },
-	{ "adblock/adguard-dns-2017.txt", LIST_AUTO, 0, 12357, 6 },
+	{ "adblock/adguard-dns-2017.txt", LIST_AUTO, 0, 12357 - 65 - 2, 6 },
 	{ "adblock/adguardhome-safesearch/google.txt", LIST_AUTO, 0, 0, 0 },
 	{ "wildcard/hagezi-light-2022.wildcard.txt", LIST_AUTO, 0, 129639, 0 },
 	{ "allow/anudeepND-whitelist.txt", LIST_AUTO, 191, 0, 0 },
-	{ "allow/hagezi-whitelist-referral.adblock.txt", LIST_AUTO, 0, 0, 482 },
+	{ "allow/hagezi-whitelist-referral.adblock.txt", LIST_AUTO, 0, 0, 482 - 2 },
 	{ "dnsmasq/hagezi-light-2022.dnsmasq.txt", LIST_AUTO, 0, 0, 0 },
 	{ "unbound/hagezi-light-2022.unbound.conf", LIST_AUTO, 0, 0, 0 },
 	{ "rpz/ph00lt0-2026.rpz-body.txt", LIST_AUTO, 0, 0, 0 },
@@ -315,7 +322,7 @@ static void browser_list_gives_no_junk(void **state)
 	assert_non_null(r);
 	assert_int_equal(list_parse(text, size, LIST_ADBLOCK, take, NULL, r), 0);
 	assert_int_equal(r->exact, 0);
-	assert_int_equal(r->subtree, 901);
+	assert_int_equal(r->subtree, 901 - 5);	/* addresses */
 	assert_true(r->skipped[LIST_SKIP_modifier] > 20000);
 	free(text);
 	free(r);
@@ -336,10 +343,10 @@ static void speed_is_printed(void **state)
 		skip();
 	}
 	assert_non_null(r);
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	for (i = 0; i < 10; i++)
 		assert_int_equal(list_parse(text, size, LIST_AUTO, take, NULL, r), 0);
-	clock_gettime(CLOCK_MONOTONIC, &b);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	assert_true(r->lines > 1000000);
 	printf("# figure: a hosts list is parsed at %.1f million lines a second\n", (double)r->lines / s / 1e6);

@@ -314,7 +314,7 @@ static void idle_clients_go_sooner_when_places_are_few(void **state)
 	rig_start(&r, "127.0.0.1", &o);
 	fd[0] = rig_tcp(&r, "127.0.0.1");
 	fd[1] = rig_tcp(&r, "127.0.0.1");
-	ask(fd[1], 1, FAKE_DELAY, 2000, 0);
+	ask(fd[1], 1, FAKE_DELAY, 1500, 0);
 	assert_true(rig_tcp_is_closed(fd[0]));
 	assert_int_equal(r.fake.freed, 0);	/* long before the other one's answer, so long before its 4 s */
 	assert_int_equal(answer_id(fd[1]), 1);

@@ -1,0 +1,839 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_filter.c - names in, verdicts out: through the builder, the file, the
+ * mapping, and the functions that the kernel uses too.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/random.h"
+#include "policy/filter_file.h"
+#include "policy/list.h"
+#include "policy/secret.h"
+#include "unit/policy/names.h"
+
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+#define LISTS 4
+
+static struct mr_secret secret;
+static char folder[64], path[96];
+static const bool all[FILTER_LISTS_MAX] = { [0 ... FILTER_LISTS_MAX - 1] = true };
+static const struct filter_group everything = { all, FILTER_LISTS_MAX };
+
+static int setup(void **state)
+{
+	secret_make(&secret);
+	strcpy(folder, "/tmp/mr-test-filter-XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/filter", folder);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlink(path);
+	return rmdir(folder);
+}
+
+static int add(struct filter_builder *b, const char *name, bool subtree, unsigned list, enum filter_action action)
+{
+	uint8_t wire[300];
+
+	return filter_builder_add(b, wire, name_wire(name, wire), subtree, list, action);
+}
+
+/* Write and open. */
+static struct filter *compile(struct filter_builder *b, uint64_t *ret_asked)
+{
+	struct filter *f = NULL;
+	struct err_at e = { 0 };
+	uint64_t asked = 0;
+
+	if (filter_builder_write(b, path, &asked, &e) || filter_open(path, &secret, &f, &e))
+		fail_msg("%s", e.why);
+	if (ret_asked)
+		*ret_asked = asked;
+	return f;
+}
+
+struct world {
+	struct filter *f;
+	struct mr_verdict *verdicts;
+	struct mr_unit unit;
+	struct filter_view view;
+};
+
+static void world_open(struct world *w, struct filter *f, const struct filter_group *groups, unsigned count)
+{
+	w->f = f;
+	w->verdicts = filter_verdicts(f, groups, count);
+	assert_non_null(w->verdicts);
+	w->unit = *filter_unit(f);
+	w->unit.groups = count;
+	w->view = (struct filter_view){ &w->unit, filter_buckets(f), filter_bloom(f), w->verdicts };
+}
+
+static void world_close(struct world *w)
+{
+	free(w->verdicts);
+	filter_free(w->f);
+}
+
+static struct filter_result find_wire(const struct world *w, const uint8_t *wire, uint16_t len, unsigned group)
+{
+	static struct mr_name name;
+	struct filter_result r;
+
+	memset(&name, 0, sizeof(name));
+	memcpy(name.text, wire, len);
+	name.len = len;
+	if (mr_name_hash(&name, &secret, 0))
+		filter_find_deep(&w->view, wire, len, &secret, group, &r);
+	else
+		filter_find(&w->view, &name, group, &r);
+	return r;
+}
+
+static struct filter_result find(const struct world *w, const char *text, unsigned group)
+{
+	uint8_t wire[300];
+
+	return find_wire(w, wire, name_wire(text, wire), group);
+}
+
+/* ---- semantics ---- */
+
+static const struct entry {
+	const char *name;
+	bool subtree;
+	unsigned list;
+	enum filter_action action;
+} entries[] = {
+	{ "exact.example", false, 0, FILTER_BLOCK },
+	{ "tree.example", true, 0, FILTER_BLOCK },
+	{ "good.tree.example", true, 1, FILTER_ALLOW },
+	{ "both.example", false, 0, FILTER_BLOCK },
+	{ "both.example", true, 1, FILTER_ALLOW },
+	{ "two.example", false, 2, FILTER_BLOCK },
+	{ "two.example", false, 1, FILTER_ALLOW },
+	{ "twice.example", false, 3, FILTER_BLOCK },
+	{ "twice.example", false, 2, FILTER_BLOCK },
+	{ "hard.example", true, 0, FILTER_IMPORTANT_BLOCK },
+	{ "soft.hard.example", true, 1, FILTER_ALLOW },
+	{ "free.hard.example", true, 1, FILTER_IMPORTANT_ALLOW },
+	{ "maybe.example", true, 0, FILTER_ASK },
+	{ "zip", true, 0, FILTER_BLOCK },
+	{ "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", true, 0, FILTER_BLOCK },
+	{ "q.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", false, 0, FILTER_BLOCK },
+};
+
+static const struct judged {
+	const char *name, *qname;
+	unsigned group;			/* 0: all lists, 1: lists 0 and 2, 2: none */
+	enum mr_verdict_kind kind;
+	unsigned list, depth;
+} judged[] = {
+	{ "exact name is blocked", "exact.example", 0, MR_BLOCK, 0, 2 },
+	{ "name below an exact one is free", "www.exact.example", 0, MR_NONE, 0, 0 },
+	{ "parent of an exact one is free", "example", 0, MR_NONE, 0, 0 },
+	{ "subtree holds the name itself", "tree.example", 0, MR_BLOCK, 0, 2 },
+	{ "subtree holds what is below", "www.tree.example", 0, MR_BLOCK, 0, 2 },
+	{ "subtree holds what is far below", "a.b.c.d.tree.example", 0, MR_BLOCK, 0, 2 },
+	{ "subtree does not hold its neighbour", "atree.example", 0, MR_NONE, 0, 0 },
+	{ "subtree does not hold its parent", "example", 0, MR_NONE, 0, 0 },
+	{ "allow is stronger than block above it", "x.good.tree.example", 0, MR_ALLOW, 1, 3 },
+	{ "allow counts only for groups with its list", "x.good.tree.example", 1, MR_BLOCK, 0, 2 },
+	{ "group without lists is free", "tree.example", 2, MR_NONE, 0, 0 },
+	{ "exact and subtree of one name, the stronger wins", "both.example", 0, MR_ALLOW, 1, 2 },
+	{ "exact and subtree of one name, one list of two", "both.example", 1, MR_BLOCK, 0, 2 },
+	{ "two lists hold a name, the stronger wins", "two.example", 0, MR_ALLOW, 1, 2 },
+	{ "two lists hold a name, the group has one", "two.example", 1, MR_BLOCK, 2, 2 },
+	{ "two lists block, the first is named", "twice.example", 0, MR_BLOCK, 2, 2 },
+	{ "important block beats allow", "soft.hard.example", 0, MR_IMPORTANT_BLOCK, 0, 2 },
+	{ "important allow beats important block", "free.hard.example", 0, MR_IMPORTANT_ALLOW, 1, 3 },
+	{ "ask is a verdict", "x.maybe.example", 0, MR_ASK, 0, 2 },
+	{ "top label holds all below", "a.zip", 0, MR_BLOCK, 0, 1 },
+	{ "root is free", "", 0, MR_NONE, 0, 0 },
+	{ "16 labels are found", "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", 0, MR_BLOCK, 0, 16 },
+	{ "17 labels are below 16", "x.a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", 0, MR_BLOCK, 0, 16 },
+	{ "17 labels are not the exact 16", "x.q.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", 0, MR_NONE, 0, 0 },
+	{ "deep name below a short subtree", "1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.tree.example", 0, MR_BLOCK, 0, 2 },
+	{ "deep name that nothing holds", "1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.x.example", 0, MR_NONE, 0, 0 },
+	{ "group that the unit has not gives ask", "exact.example", 3, MR_ASK, 0, 2 },
+};
+
+static const bool some[LISTS] = { true, false, true, false }, none[LISTS];
+static const struct filter_group groups[] = { { all, FILTER_LISTS_MAX }, { some, LISTS }, { none, LISTS } };
+
+static struct filter_builder *build_entries(void)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	size_t i;
+
+	assert_non_null(b);
+	for (i = 0; i < COUNT_OF(entries); i++)
+		assert_int_equal(add(b, entries[i].name, entries[i].subtree, entries[i].list, entries[i].action), 1);
+	return b;
+}
+
+static void name_is_judged(void **state)
+{
+	const struct judged *t = *state;
+	struct filter_builder *b = build_entries();
+	struct filter_result r;
+	struct world w;
+
+	world_open(&w, compile(b, NULL), groups, COUNT_OF(groups));
+	filter_builder_free(b);
+	r = find(&w, t->qname, t->group);
+	assert_int_equal(r.kind, t->kind);
+	assert_int_equal(r.depth, t->depth);
+	assert_int_equal(r.list, t->list);
+	assert_int_equal(r.entry != 0, t->kind != MR_NONE);
+	world_close(&w);
+}
+
+static void repeated_name_is_told(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+
+	assert_int_equal(add(b, "a.example", false, 0, FILTER_BLOCK), 1);
+	assert_int_equal(add(b, "a.example", false, 0, FILTER_BLOCK), 0);
+	assert_int_equal(add(b, "a.example", true, 0, FILTER_BLOCK), 1);
+	assert_int_equal(add(b, "a.example", false, 1, FILTER_BLOCK), 1);
+	assert_int_equal(add(b, "a.example", false, 0, FILTER_ALLOW), 1);
+	assert_int_equal(add(b, "a.example", false, 1, FILTER_BLOCK), 0);
+	filter_builder_free(b);
+}
+
+static void builder_refuses_what_it_cannot_hold(void **state)
+{
+	static const uint8_t overrun[] = "\5a", cut[] = { 1, 'a', 0, 1, 'b', 0 };
+	struct filter_builder *b = filter_builder_new(&secret);
+
+	assert_int_equal(add(b, "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q", false, 0, FILTER_BLOCK), -ENAMETOOLONG);
+	assert_int_equal(filter_builder_add(b, overrun, 2, false, 0, FILTER_BLOCK), -EINVAL);
+	assert_int_equal(filter_builder_add(b, cut, sizeof(cut), false, 0, FILTER_BLOCK), -EINVAL);
+	assert_int_equal(add(b, "a.example", false, FILTER_LISTS_MAX, FILTER_BLOCK), -EINVAL);
+	assert_int_equal(add(b, "a.example", false, FILTER_LISTS_MAX - 1, FILTER_BLOCK), 1);
+	filter_builder_free(b);
+}
+
+static void scratch_of_a_longer_name_does_not_show(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	struct world w;
+
+	add(b, "a-rather-long-label-that-fills-words.example", false, 0, FILTER_BLOCK);
+	add(b, "x.y", false, 0, FILTER_BLOCK);
+	world_open(&w, compile(b, NULL), &everything, 1);
+	assert_int_equal(find(&w, "x.y", 0).kind, MR_BLOCK);
+	filter_builder_free(b);
+	world_close(&w);
+}
+
+static void empty_filter_holds_nothing(void **state)
+{
+	struct world w;
+	struct filter *f = filter_empty(&secret);
+
+	assert_non_null(f);
+	world_open(&w, f, &everything, 1);
+	assert_int_equal(find(&w, "a.example", 0).kind, MR_NONE);
+	assert_int_equal(find(&w, "", 0).kind, MR_NONE);
+	assert_int_equal(w.unit.entries, 0);
+	assert_int_equal(w.unit.depths, 0);
+	world_close(&w);
+}
+
+static void header_says_what_is_in_it(void **state)
+{
+	struct filter_builder *b = build_entries();
+	struct filter *f = compile(b, NULL);
+	const struct mr_unit *u = filter_unit(f);
+
+	assert_int_equal(u->entries, 14);		/* names and kinds */
+	assert_int_equal(u->depths, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 16);
+	assert_true(u->fingerprint == secret.fingerprint);
+	assert_int_equal((uintptr_t)filter_buckets(f) % 4096, 0);
+	assert_int_equal((uintptr_t)filter_bloom(f) % 4096, 0);
+	filter_builder_free(b);
+	filter_free(f);
+}
+
+static void view_may_lie_anywhere_in_the_maps(void **state)
+{
+	struct filter_builder *b = build_entries();
+	struct world w;
+
+	world_open(&w, compile(b, NULL), groups, 1);
+	filter_builder_free(b);
+	/* as a unit of the kernel's maps would say it: its elements start at these numbers */
+	w.unit.bucket_base = 4096;
+	w.unit.bloom_base = 512;
+	w.unit.verdict_base = 7;
+	assert_int_equal(find(&w, "www.tree.example", 0).kind, MR_BLOCK);
+	assert_int_equal(find(&w, "x.a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", 0).kind, MR_BLOCK);
+	world_close(&w);
+}
+
+/* ---- crowds ---- */
+
+static uint16_t numbered(uint8_t *wire, unsigned long n, const char *below)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "host-%lu.%s", n, below);
+	return name_wire(text, wire);
+}
+
+static void fill(struct filter_builder *b, unsigned count)
+{
+	uint8_t wire[300];
+	unsigned i;
+
+	for (i = 0; i < count; i++)
+		assert_int_equal(filter_builder_add(b, wire, numbered(wire, i, "in.example"), i % 2, 0, FILTER_BLOCK), 1);
+}
+
+/* Every one of @count is there, of as many others none. */
+static void check(const struct world *w, unsigned count)
+{
+	uint8_t wire[300];
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		if (find_wire(w, wire, numbered(wire, i, "in.example"), 0).kind != MR_BLOCK)
+			fail_msg("host-%u.in.example is not found", i);
+		if (find_wire(w, wire, numbered(wire, i, "out.example"), 0).kind != MR_NONE)
+			fail_msg("host-%u.out.example is found", i);
+	}
+}
+
+static unsigned overflows(const struct filter *f)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i <= filter_unit(f)->bucket_mask; i++)
+		n += filter_buckets(f)[i].way[0] & MR_ENTRY_OVERFLOW;
+	return n;
+}
+
+/* 16 buckets hold 128 entries at most: displacement, overflow marks and the stash all happen. */
+static void crowded_buckets_use_second_choices_and_the_stash(void **state)
+{
+	struct filter_builder *b;
+	unsigned marks = 0, stashed = 0, round;
+	struct world w;
+
+	filter_limits.buckets_min = 16;
+	for (round = 0; round < 20; round++) {
+		secret_make(&secret);
+		b = filter_builder_new(&secret);
+		fill(b, 124);
+		world_open(&w, compile(b, NULL), &everything, 1);
+		check(&w, 124);
+		marks += overflows(w.f);
+		if (w.unit.bucket_mask == 15)
+			stashed += w.unit.stash_count;
+		world_close(&w);
+		filter_builder_free(b);
+	}
+	filter_limits.buckets_min = 0;
+	assert_true(marks > 0);
+	assert_true(stashed > 0);
+}
+
+static void too_crowded_buckets_are_doubled(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	struct world w;
+
+	filter_limits.buckets_min = 1;
+	fill(b, 1000);
+	world_open(&w, compile(b, NULL), &everything, 1);
+	filter_limits.buckets_min = 0;
+	assert_true(w.unit.bucket_mask >= 127);
+	check(&w, 1000);
+	world_close(&w);
+	filter_builder_free(b);
+}
+
+/* More combinations than sets: the surplus is asked about, and counted. */
+static void surplus_of_sets_becomes_ask(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	char name[32];
+	uint64_t asked;
+	struct world w;
+	unsigned i, j;
+
+	filter_limits.sets = 10;
+	for (i = 1; i < 32; i++) {
+		snprintf(name, sizeof(name), "n%u.example", i);
+		for (j = 0; j < 5; j++)
+			if (i >> j & 1)
+				assert_int_equal(add(b, name, false, j, FILTER_BLOCK), 1);
+	}
+	world_open(&w, compile(b, &asked), &everything, 1);
+	filter_limits.sets = MR_SET_ASK;
+	assert_int_equal(asked, 31 - 9);
+	assert_int_equal(w.unit.sets, 10);
+	assert_int_equal(find(&w, "n9.example", 0).kind, MR_BLOCK);
+	assert_int_equal(find(&w, "n10.example", 0).kind, MR_ASK);
+	assert_int_equal(find(&w, "n31.example", 0).kind, MR_ASK);
+	world_close(&w);
+	filter_builder_free(b);
+}
+
+/* The real bound: 14 lists make 16,383 combinations, one more than there are numbers for. */
+static void sets_reach_their_real_bound(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	char name[32];
+	uint64_t asked;
+	struct world w;
+	unsigned i, j;
+
+	for (i = 1; i < 16384; i++) {
+		snprintf(name, sizeof(name), "n%u.example", i);
+		for (j = 0; j < 14; j++)
+			if (i >> j & 1)
+				add(b, name, true, j, FILTER_BLOCK);
+	}
+	world_open(&w, compile(b, &asked), &everything, 1);
+	assert_int_equal(asked, 1);
+	assert_int_equal(w.unit.sets, MR_SET_ASK);
+	assert_int_equal(find(&w, "n16382.example", 0).kind, MR_BLOCK);
+	assert_int_equal(find(&w, "n16383.example", 0).kind, MR_ASK);
+	world_close(&w);
+	filter_builder_free(b);
+}
+
+/* ---- real lists ---- */
+
+static int take(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+{
+	return filter_builder_add(arg, name, len, subtree, 0, allow ? FILTER_ALLOW : FILTER_BLOCK);
+}
+
+struct looking {
+	const struct world *w;
+	unsigned missed, below;
+};
+
+static int look(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+{
+	struct looking *l = arg;
+	uint8_t child[256];
+
+	l->missed += find_wire(l->w, name, len, 0).kind != (allow ? MR_ALLOW : MR_BLOCK);
+	if (len + 2 > 255)
+		return 1;
+	child[0] = 1;
+	child[1] = '!';			/* in no list */
+	memcpy(child + 2, name, len);
+	l->below += find_wire(l->w, child, (uint16_t)(len + 2), 0).kind != MR_NONE;
+	return 1;
+}
+
+static const struct real {
+	const char *file;
+	unsigned entries;
+	bool subtree;
+} reals[] = {
+	{ "hosts/hagezi-light-2022.hosts.txt", 159267, false },
+	{ "adblock/hagezi-light-2022-06-08.adblock.txt", 139978, true },
+};
+
+static void every_name_of_a_list_is_found(void **state)
+{
+	const struct real *t = *state;
+	struct filter_builder *b = filter_builder_new(&secret);
+	struct list_report *r = calloc(2, sizeof(*r));
+	struct looking l = { 0 };
+	uint8_t wire[300];
+	struct world w;
+	unsigned i, wrong = 0;
+	size_t size;
+	char *text = list_file(t->file, &size);
+
+	if (!text) {
+		free(r);
+		filter_builder_free(b);
+		skip();
+	}
+	assert_non_null(r);
+	assert_int_equal(list_parse(text, size, LIST_AUTO, take, b, &r[0]), 0);
+	world_open(&w, compile(b, NULL), &everything, 1);
+	filter_builder_free(b);
+	assert_int_equal(w.unit.entries, t->entries);
+	l.w = &w;
+	assert_int_equal(list_parse(text, size, LIST_AUTO, look, &l, &r[1]), 0);
+	assert_int_equal(l.missed, 0);
+	assert_int_equal(l.below, t->subtree ? t->entries : 0);
+	for (i = 0; i < 150000; i++)
+		wrong += find_wire(&w, wire, numbered(wire, random_u64() >> 1, "invalid"), 0).kind != MR_NONE;
+	assert_int_equal(wrong, 0);
+	world_close(&w);
+	free(text);
+	free(r);
+}
+
+/* One list as plain names and as a hosts file: the same names. */
+static void formats_of_one_list_agree(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	struct list_report *r = calloc(2, sizeof(*r));
+	struct looking l = { 0 };
+	struct world w;
+	size_t size, other_size;
+	char *text = list_file("domains/ph00lt0-2026.domains.txt", &size);
+	char *other = list_file("hosts/ph00lt0-2026.hosts.txt", &other_size);
+
+	if (!text || !other) {
+		free(r);
+		filter_builder_free(b);
+		skip();
+	}
+	assert_non_null(r);
+	assert_int_equal(list_parse(text, size, LIST_AUTO, take, b, &r[0]), 0);
+	/* the same names: none is new */
+	assert_int_equal(list_parse(other, other_size, LIST_AUTO, take, b, &r[1]), 0);
+	assert_int_equal(r[1].exact, 0);
+	assert_int_equal(r[1].duplicates, r[0].exact);
+	world_open(&w, compile(b, NULL), &everything, 1);
+	l.w = &w;
+	assert_int_equal(list_parse(other, other_size, LIST_HOSTS, look, &l, &r[1]), 0);
+	assert_int_equal(l.missed, 0);
+	world_close(&w);
+	filter_builder_free(b);
+	free(text);
+	free(other);
+	free(r);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void million_names_are_built_and_found(void **state)
+{
+	struct filter_builder *b = filter_builder_new(&secret);
+	struct rusage before, after;
+	double a, c, d;
+	struct world w;
+	struct stat st;
+
+	getrusage(RUSAGE_SELF, &before);
+	a = seconds();
+	fill(b, 1000000);
+	c = seconds();
+	world_open(&w, compile(b, NULL), &everything, 1);
+	d = seconds();
+	getrusage(RUSAGE_SELF, &after);
+	assert_int_equal(stat(path, &st), 0);
+	printf("# figure: a million names: the peak of memory grew by %ld KiB\n", after.ru_maxrss - before.ru_maxrss);
+	printf("# figure: a million names: added in %.2f s, compiled and opened in %.2f s, file %.1f MB, load %.2f, %u marks, %u in the stash\n",
+	       c - a, d - c, (double)st.st_size / 1e6, 1e6 / 8 / (w.unit.bucket_mask + 1.0), overflows(w.f), w.unit.stash_count);
+	check(&w, 1000000);
+	world_close(&w);
+	filter_builder_free(b);
+}
+
+/* ---- files that are not what they should be ---- */
+
+static uint8_t *slurp(size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	uint8_t *p;
+
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	p = malloc((size_t)st.st_size);
+	assert_non_null(p);
+	assert_int_equal(read(fd, p, (size_t)st.st_size), st.st_size);
+	close(fd);
+	*ret_size = (size_t)st.st_size;
+	return p;
+}
+
+static void spill(const uint8_t *p, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, p, size), size);
+	close(fd);
+}
+
+static int try_open(struct err_at *e)
+{
+	struct filter *f = NULL;
+	int err = filter_open(path, &secret, &f, e);
+
+	assert_true(!err == (f != NULL));
+	filter_free(f);
+	return err;
+}
+
+/* One field of the header set to a value, its sum right or not. */
+#define AT(member) offsetof(struct filter_header, member), sizeof(((struct filter_header *)0)->member)
+static const struct damage {
+	const char *name;
+	size_t at, size;
+	uint64_t value;
+	int err;
+	const char *why;
+} damages[] = {
+	{ "wrong magic number", AT(magic), 5, -EBADMSG, "not a compiled filter" },
+	{ "other version", AT(version), 2, -ESTALE, "another version" },
+	{ "other size of the header", AT(header_size), 8, -ESTALE, "another version" },
+	{ "other secret", AT(unit.fingerprint), 77, -ESTALE, "another secret" },
+	{ "wrong size", AT(size), 8192, -EBADMSG, "bytes long" },
+	{ "members that are not there", AT(members), 5000, -EBADMSG, "bytes long" },
+	{ "too many members", AT(members), 0xffffffff, -EBADMSG, "members" },
+	{ "wrong number of members", AT(members), 3, -EBADMSG, "members, expected 3" },
+	{ "buckets that are not there", AT(unit.bucket_mask), 0xfff, -EBADMSG, "bytes long" },
+	{ "buckets that are no power of two", AT(unit.bucket_mask), 6, -EBADMSG, "power of two" },
+	{ "buckets beyond all bounds", AT(unit.bucket_mask), 0xffffffff, -EBADMSG, "power of two" },
+	{ "Bloom words that are no power of two", AT(unit.bloom_mask), 2, -EBADMSG, "power of two" },
+	{ "Bloom words that are not there", AT(unit.bloom_mask), 0xffff, -EBADMSG, "bytes long" },
+	{ "no set at all", AT(unit.sets), 0, -EBADMSG, "0 sets" },
+	{ "too many sets", AT(unit.sets), MR_SETS_MAX, -EBADMSG, "16384 sets" },
+	{ "sets that have no members", AT(unit.sets), 2, -EBADMSG, "the sets have" },
+	{ "stash over its bound", AT(unit.stash_count), 17, -EBADMSG, "in the stash" },
+	{ "a base", AT(unit.bucket_base), 1, -EBADMSG, "a base is not 0" },
+	{ "a base of Bloom words", AT(unit.bloom_base), 1, -EBADMSG, "a base is not 0" },
+	{ "a base of verdicts", AT(unit.verdict_base), 1, -EBADMSG, "a base is not 0" },
+	{ "groups", AT(unit.groups), 1, -EBADMSG, "a base is not 0" },
+};
+
+static void damaged_header_is_refused(void **state)
+{
+	const struct damage *t = *state;
+	struct filter_builder *b = build_entries();
+	struct err_at e = { 0 };
+	struct filter_header *h;
+	uint8_t *image;
+	size_t size;
+
+	filter_free(compile(b, NULL));
+	filter_builder_free(b);
+	image = slurp(&size);
+	memcpy(image + t->at, &t->value, t->size);
+	h = (struct filter_header *)image;
+	h->sum = filter_sum(image, size);	/* so that the field itself is what is looked at */
+	spill(image, size);
+	assert_int_equal(try_open(&e), t->err);
+	if (!strstr(e.why, t->why))
+		fail_msg("\"%s\" is not in \"%s\"", t->why, e.why);
+	assert_string_equal(e.file, path);
+	free(image);
+}
+
+/* Members and set places, with a right sum: what verdicts would be read from. */
+static void wild_sets_are_refused(void **state)
+{
+	struct filter_builder *b = build_entries();
+	struct filter_layout l;
+	struct filter_header *h;
+	uint8_t *image, *copy;
+	size_t size;
+	static const struct {
+		bool members;
+		size_t at;
+		uint32_t value;
+	} wild[] = {
+		{ false, 0, 1 }, { false, 4, 1 }, { false, 8, 0xffffffff }, { false, 12, 0 }, { true, 0, 0x00010400 }, { true, 0, 0 },
+		{ true, 0, MR_LOCAL_ZONE << 16 },
+	};
+	size_t i;
+
+	filter_free(compile(b, NULL));
+	filter_builder_free(b);
+	image = slurp(&size);
+	copy = malloc(size);
+	assert_non_null(copy);
+	for (i = 0; i < COUNT_OF(wild); i++) {
+		memcpy(copy, image, size);
+		h = (struct filter_header *)copy;
+		l = filter_layout(h->unit.bucket_mask + 1ULL, h->unit.bloom_mask + 1ULL, h->unit.sets, h->members);
+		memcpy(copy + (wild[i].members ? l.members : l.set_at) + wild[i].at, &wild[i].value, 4);
+		h->sum = filter_sum(copy, size);
+		spill(copy, size);
+		assert_int_equal(try_open(NULL), -EBADMSG);
+	}
+	free(image);
+	free(copy);
+}
+
+static void every_flipped_bit_is_seen(void **state)
+{
+	struct filter_builder *b = build_entries();
+	uint8_t *image;
+	size_t size, at, n = 0;
+
+	filter_free(compile(b, NULL));
+	filter_builder_free(b);
+	image = slurp(&size);
+	for (at = 0; at < size; at += at < 700 ? 3 : 97, n++) {
+		image[at] ^= (uint8_t)(1 << n % 8);
+		spill(image, size);
+		if (try_open(NULL) == 0)
+			fail_msg("a flipped bit in octet %zu was not seen", at);
+		image[at] ^= (uint8_t)(1 << n % 8);
+	}
+	spill(image, size);
+	assert_int_equal(try_open(NULL), 0);
+	free(image);
+}
+
+static void cut_and_long_files_are_refused(void **state)
+{
+	static const size_t cuts[] = { 0, 1, 100, 4095, 4096, 5000, 8192 };
+	struct filter_builder *b = build_entries();
+	uint8_t *image, *longer;
+	size_t size, i;
+
+	filter_free(compile(b, NULL));
+	filter_builder_free(b);
+	image = slurp(&size);
+	for (i = 0; i < COUNT_OF(cuts); i++) {
+		spill(image, cuts[i]);
+		assert_int_equal(try_open(NULL), -EBADMSG);
+	}
+	spill(image, size - 1);
+	assert_int_equal(try_open(NULL), -EBADMSG);
+	longer = calloc(1, size + 4096);
+	assert_non_null(longer);
+	memcpy(longer, image, size);
+	spill(longer, size + 4096);
+	assert_int_equal(try_open(NULL), -EBADMSG);
+	free(longer);
+	free(image);
+}
+
+static void absent_file_and_folder_are_told_apart(void **state)
+{
+	struct err_at e = { 0 };
+
+	unlink(path);
+	assert_int_equal(try_open(&e), -ENOENT);
+	assert_string_equal(e.file, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(try_open(NULL), -EBADMSG);
+	assert_int_equal(rmdir(path), 0);
+}
+
+static void failed_write_leaves_the_old_file(void **state)
+{
+	struct filter_builder *b = build_entries();
+	char temporary[128], nowhere[160];
+	struct err_at e = { 0 };
+	uint64_t asked;
+
+	filter_free(compile(b, NULL));
+	snprintf(temporary, sizeof(temporary), "%s.new", path);
+	assert_int_equal(mkdir(temporary, 0700), 0);	/* in the way of the temporary file */
+	assert_int_equal(filter_builder_write(b, path, &asked, &e), -EISDIR);
+	assert_non_null(strstr(e.why, temporary));
+	assert_int_equal(rmdir(temporary), 0);
+	assert_int_equal(try_open(NULL), 0);
+	snprintf(nowhere, sizeof(nowhere), "%s/no/such/folder", folder);
+	assert_int_equal(filter_builder_write(b, nowhere, &asked, &e), -ENOENT);
+	filter_builder_free(b);
+}
+
+static void builder_can_write_twice(void **state)
+{
+	struct filter_builder *b = build_entries();
+	struct world w;
+
+	filter_free(compile(b, NULL));
+	assert_int_equal(add(b, "late.example", false, 0, FILTER_BLOCK), 1);
+	world_open(&w, compile(b, NULL), groups, 1);
+	assert_int_equal(find(&w, "late.example", 0).kind, MR_BLOCK);
+	assert_int_equal(find(&w, "two.example", 0).kind, MR_ALLOW);
+	world_close(&w);
+	filter_builder_free(b);
+}
+
+/* ---- the secret ---- */
+
+static void secrets_differ_and_are_whole(void **state)
+{
+	struct mr_secret a, b;
+
+	secret_make(&a);
+	secret_make(&b);
+	assert_true(a.fingerprint && b.fingerprint && a.fingerprint != b.fingerprint);
+	assert_memory_not_equal(&a, &b, sizeof(a));
+	assert_true(secret_valid(&a));
+}
+
+static void damaged_secret_is_seen(void **state)
+{
+	struct mr_secret a, b = { 0 };
+	size_t i;
+
+	assert_false(secret_valid(&b));
+	secret_make(&a);
+	for (i = 0; i < sizeof(a); i++) {
+		b = a;
+		((uint8_t *)&b)[i] ^= (uint8_t)(1 << i % 8);
+		if (secret_valid(&b))
+			fail_msg("a flipped bit in octet %zu was not seen", i);
+	}
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[20 + COUNT_OF(judged) + COUNT_OF(reals) + COUNT_OF(damages)] = {
+		cmocka_unit_test(repeated_name_is_told),
+		cmocka_unit_test(builder_refuses_what_it_cannot_hold),
+		cmocka_unit_test(scratch_of_a_longer_name_does_not_show),
+		cmocka_unit_test(empty_filter_holds_nothing),
+		cmocka_unit_test(header_says_what_is_in_it),
+		cmocka_unit_test(view_may_lie_anywhere_in_the_maps),
+		cmocka_unit_test(crowded_buckets_use_second_choices_and_the_stash),
+		cmocka_unit_test(too_crowded_buckets_are_doubled),
+		cmocka_unit_test(surplus_of_sets_becomes_ask),
+		cmocka_unit_test(sets_reach_their_real_bound),
+		cmocka_unit_test(formats_of_one_list_agree),
+		cmocka_unit_test(million_names_are_built_and_found),
+		cmocka_unit_test(wild_sets_are_refused),
+		cmocka_unit_test(every_flipped_bit_is_seen),
+		cmocka_unit_test(cut_and_long_files_are_refused),
+		cmocka_unit_test(absent_file_and_folder_are_told_apart),
+		cmocka_unit_test(failed_write_leaves_the_old_file),
+		cmocka_unit_test(builder_can_write_twice),
+		cmocka_unit_test(secrets_differ_and_are_whole),
+		cmocka_unit_test(damaged_secret_is_seen),
+	};
+	size_t n = 20, i;
+
+	for (i = 0; i < COUNT_OF(judged); i++)
+		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
+	for (i = 0; i < COUNT_OF(reals); i++)
+		tests[n++] = (struct CMUnitTest){ reals[i].file, every_name_of_a_list_is_found, NULL, NULL, (void *)&reals[i] };
+	for (i = 0; i < COUNT_OF(damages); i++)
+		tests[n++] = (struct CMUnitTest){ damages[i].name, damaged_header_is_refused, NULL, NULL, (void *)&damages[i] };
+	return cmocka_run_group_tests_name("filter", tests, setup, teardown);
+}
