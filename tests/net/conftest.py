@@ -19,7 +19,7 @@ def _obstacle():
         return "must be root: makes network namespaces"
     for name in ("millraced", "millctl", "mrstub"):
         if not (lane.BUILD / name).exists():
-            return f"build/{name} is missing: run make first"
+            return f"{name} is missing in {lane.BUILD.name}: run make first"
     return None
 
 

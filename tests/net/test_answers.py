@@ -38,8 +38,7 @@ def pair(lab, stub, folder):
         yield fast.start(), slow.start()
     finally:
         fast.close()
-        if slow.process:
-            slow.stop()
+        slow.close()
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,7 @@ def served(lab, stub, folder):
     try:
         yield d.start()
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
 
 
 def test_fifty_identical_questions_at_once_are_one_upstream(served, stub):
@@ -125,8 +124,7 @@ def test_the_next_upstream_is_asked_when_one_is_dead_and_one_fails(lab, stub, fo
             assert reply.rcode == "NOERROR" and reply.data, f"question {i}"
             assert reply.seconds < 0.5
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
         failing.stop()
 
 
@@ -137,8 +135,7 @@ def test_the_next_upstream_is_asked_when_one_is_silent(lab, stub, folder):
         for i in range(4):
             assert d.client.ask(f"n{i}.silent.test", port=OTHER).data
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
 
 
 def test_no_upstreams_means_refused_and_no_recursion(lab, stub, folder):
@@ -151,5 +148,4 @@ def test_no_upstreams_means_refused_and_no_recursion(lab, stub, folder):
         reply = d.client.ask("exact.blocked.test", port=OTHER, edns=0)
         assert reply.data == ["A 0.0.0.0"] and not reply.has("RA")
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
