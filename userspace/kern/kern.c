@@ -39,21 +39,22 @@ static int copy_opts(struct kern *k, const struct kern_opts *o)
 	return 0;
 }
 
-/* With the fast path off, an earlier run's program must not go on answering. */
-static int remove_leftovers(struct kern *k, struct err_at *reterr)
+/*
+ * With the fast path switched off, an earlier run's program must not go on
+ * answering.  Pins that a living daemon holds are no leftovers: they are its own.
+ */
+static void remove_leftovers(struct kern *k)
 {
-	int err;
+	struct err_at ignored = { 0 };
 
 	if (access(k->opts.pin_root, F_OK) || !kern_is_bpffs(k->opts.pin_root))
-		return 0;
-	err = kern_lock(k->opts.pin_root, &k->root_fd, reterr);
-	if (err)
-		return err == -EBUSY ? err : 0;
+		return;
+	if (kern_lock(k->opts.pin_root, &k->root_fd, &ignored))
+		return;
 	kern_pins_remove(k->root_fd, 0, true);
 	rmdir(k->opts.pin_root);
 	close(k->root_fd);
 	k->root_fd = -1;
-	return 0;
 }
 
 static uint32_t latency_mask(uint32_t sample)
@@ -222,13 +223,13 @@ static void free_kern(struct kern *k)
 static int open_or_off(struct kern *k, struct err_at *reterr)
 {
 	struct err_at why = { 0 };
-	int err;
+	int err = 0;
 
 	if (k->opts.mode == KERN_OFF || !k->ifaces) {
 		err_why(&why, 0, "%s", k->ifaces ? "switched off by fastpath.mode: off" :
 			"no interface is configured in fastpath.interfaces");
-		err = remove_leftovers(k, reterr);
-		if (!err && k->opts.required)
+		remove_leftovers(k);
+		if (k->opts.required)
 			err = err_why(reterr, -EINVAL, "fastpath.required is set, but it is %s", why.why);
 	} else {
 		err = open_tables(k, &why);
@@ -240,7 +241,9 @@ static int open_or_off(struct kern *k, struct err_at *reterr)
 				*reterr = why;
 			return err;
 		}
-		err = k->root_fd < 0 ? remove_leftovers(k, reterr) : 0;
+		err = 0;
+		if (k->root_fd < 0)
+			remove_leftovers(k);
 	}
 	if (!err)
 		kern_off(k, &why);
