@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/libbpf.h>
+#include "base/log.h"
 #include "tools/mrbench.h"
 
 static const char usage[] =
-	"usage: mrbench [options] ns               nanoseconds a packet, over the null program\n"
+	"usage: mrbench [options] ns INTERFACE     nanoseconds a packet, over the null program\n"
 	"       mrbench [options] maps             BPF_MAP_TYPE_HASH beside tables of our own\n"
 	"       mrbench [options] serve INTERFACE  attach a subject; commands on stdin: reflect, fastpath, stats, quit\n"
 	"       mrbench [options] names SPACE N    N queries for kxdpgun; SPACE is blocked, cached or unknown\n"
@@ -106,14 +107,15 @@ int main(int argc, char **argv)
 	const char *command = left > 0 ? argv[first] : "";
 	char text[768];
 
+	log_set_level(LOG_LEVEL_WARN);
 	libbpf_set_print(to_stderr);
 	warn_build();
 	if (!strcmp(command, "names") && left == 3) {
 		err = print_names(argv[first + 1], argv[first + 2]);
 	} else {
 		o.cpu = bench_pin(o.cpu);
-		if (!strcmp(command, "ns") && left == 1) {
-			err = bench_ns(&o, &at);
+		if (!strcmp(command, "ns") && left == 2) {
+			err = bench_ns(&o, argv[first + 1], &at);
 		} else if (!strcmp(command, "maps") && left == 1) {
 			err = bench_maps(&o, &at);
 		} else if (!strcmp(command, "serve") && left == 2) {
