@@ -41,7 +41,8 @@ INCS     = -iquote . -iquote userspace -iquote tests -iquote $(B)/gen
 CFLAGS  ?= $(OPT) -g
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -fno-omit-frame-pointer -fno-strict-aliasing \
            -D_GNU_SOURCE -DMR_VERSION='"$(VERSION)"' $(INCS) $(call PC,cflags) \
-           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
+           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) \
+           $(if $(findstring thread,$(SAN)),-Wno-tsan)
 ALL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,--as-needed
 LIBS     = $(call PC,libs) -lpthread
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wshadow -Werror -Wno-unused-parameter -Wno-sign-compare \

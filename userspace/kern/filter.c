@@ -298,6 +298,11 @@ void kern_clients_publish(struct kern *k, const struct clients *cl)
 	if (!k->on)
 		return;
 	c = kern_conf(k);
+	/* Mostly nothing has changed: then nothing pauses, at a take-over above all. */
+	if (c->client_lens == cl->lens && !memcmp(c->client_len, cl->len, cl->lens) &&
+	    !memcmp(&c->client_default, &cl->fallback, sizeof(cl->fallback)) &&
+	    !memcmp(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket)))
+		return;
 	enabled = kern_pause(k);
 	memcpy(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket));
 	memset(c->client_len, 0, sizeof(c->client_len));
