@@ -78,9 +78,9 @@ void bench_tables_free(struct bench_tables *t);
 int bench_tables_program(const struct bench_tables *t);
 /* Put a program behind the link on the interface, without detaching.  Returns 0 or a negative errno. */
 int bench_tables_attach(const struct bench_tables *t, int program);
-/* How many names of BENCH_CACHED have an answer, and the number of the i-th: what was evicted is left out. */
-uint32_t bench_tables_answers(const struct bench_tables *t);
-uint32_t bench_tables_answer(const struct bench_tables *t, uint32_t i);
+/* How many names of a space have an answer (@otherwise when the space has none), and the number of the i-th of these. */
+uint32_t bench_tables_count(const struct bench_tables *t, enum bench_space space, uint32_t otherwise);
+uint32_t bench_tables_number(const struct bench_tables *t, enum bench_space space, uint32_t i);
 uint64_t bench_tables_filter_bytes(const struct bench_tables *t);
 uint64_t bench_tables_answer_bytes(const struct bench_tables *t);
 uint32_t bench_tables_insns(const struct bench_tables *t);

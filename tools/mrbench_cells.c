@@ -24,7 +24,7 @@
 #define ROUNDS_MAX   2000
 
 /* How many names a cell asks for. */
-enum count { HOT, ALL_NAMES, ALL_ANSWERS };
+enum count { HOT, ALL };
 
 /* A cell: its frames, and what must become of them. */
 static const struct cell_row {
@@ -38,9 +38,9 @@ static const struct cell_row {
 	{ "pass_ns",              BENCH_UNKNOWN,  HOT,         BENCH_OTHER, XDP_PASS, MR_STAT_pass_other },
 	{ "unknown_ns",           BENCH_UNKNOWN,  HOT,         BENCH_V4,    XDP_PASS, MR_STAT_pass_miss },
 	{ "blocked_hot_ns",       BENCH_BLOCKED,  HOT,         BENCH_V4,    XDP_TX,   MR_STAT_blocked },
-	{ "blocked_random_ns",    BENCH_BLOCKED,  ALL_NAMES,   BENCH_V4,    XDP_TX,   MR_STAT_blocked },
+	{ "blocked_random_ns",    BENCH_BLOCKED,  ALL,         BENCH_V4,    XDP_TX,   MR_STAT_blocked },
 	{ "cached_hot_ns",        BENCH_CACHED,   HOT,         BENCH_V4,    XDP_TX,   MR_STAT_cached },
-	{ "cached_random_ns",     BENCH_CACHED,   ALL_ANSWERS, BENCH_V4,    XDP_TX,   MR_STAT_cached },
+	{ "cached_random_ns",     BENCH_CACHED,   ALL,         BENCH_V4,    XDP_TX,   MR_STAT_cached },
 	{ "blocked_ipv6_hot_ns",  BENCH_BLOCKED,  HOT,         BENCH_V6,    XDP_TX,   MR_STAT_blocked },
 	{ "blocked_long_hot_ns",  BENCH_LONG,     HOT,         BENCH_V4,    XDP_TX,   MR_STAT_blocked },
 	{ "cached_ipv6_hot_ns",   BENCH_CACHED,   HOT,         BENCH_V6,    XDP_TX,   MR_STAT_cached },
@@ -68,19 +68,17 @@ struct bench {
 	uint8_t mac[6];
 };
 
-static uint32_t count_of(const struct bench *b, const struct cell_row *row)
-{
-	const struct bench_sizes *s = &b->o->sizes;
-
-	return row->count == ALL_NAMES ? s->names : row->count == ALL_ANSWERS ? bench_tables_answers(b->tables) : s->hot;
-}
-
-/* How many names there are to choose a cell's from. */
+/* How many names there are to choose a cell's from, and how many it takes. */
 static uint32_t space_size(const struct bench *b, enum bench_space space)
 {
-	const struct bench_sizes *s = &b->o->sizes;
+	return bench_tables_count(b->tables, space, space == BENCH_BLOCKED ? b->o->sizes.names : b->o->sizes.hot);
+}
 
-	return space == BENCH_BLOCKED ? s->names : space == BENCH_CACHED ? bench_tables_answers(b->tables) : s->hot;
+static uint32_t count_of(const struct bench *b, const struct cell_row *row)
+{
+	uint32_t all = space_size(b, row->space), hot = b->o->sizes.hot;
+
+	return row->count == HOT && hot < all ? hot : all;
 }
 
 static int load(struct bench *b, struct err_at *reterr)
@@ -125,8 +123,7 @@ static int make_frames(struct bench *b)
 		if (!order)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < b->set[c].count; i++) {
-			bench_name(cells[c].space, cells[c].space == BENCH_CACHED ? bench_tables_answer(b->tables, order[i])
-										  : order[i], &name);
+			bench_name(cells[c].space, bench_tables_number(b->tables, cells[c].space, order[i]), &name);
 			bench_frame(&name, cells[c].shape, b->mac, (uint16_t)(i * 40503), &b->frames[b->set[c].first + i]);
 		}
 		free(order);
@@ -312,7 +309,7 @@ static int report(const struct bench *b)
 	json_object_set_new(out, "detail", detail);
 	json_object_set_new(out, "rounds", json_integer(b->rounds));
 	json_object_set_new(out, "names", json_integer(b->o->sizes.names));
-	json_object_set_new(out, "answers", json_integer(bench_tables_answers(b->tables)));
+	json_object_set_new(out, "answers", json_integer(bench_tables_count(b->tables, BENCH_CACHED, 0)));
 	json_object_set_new(out, "hot", json_integer(b->o->sizes.hot));
 	json_object_set_new(out, "packets", json_integer(b->o->repeat));
 	json_object_set_new(out, "filter_bytes", json_integer((json_int_t)bench_tables_filter_bytes(b->tables)));

@@ -4,8 +4,9 @@
  *
  * Fills the tables, attaches, and obeys lines on stdin, each answered by one
  * line of JSON: "reflect" and "fastpath" put that program behind the one link
- * (which is updated, never detached), "stats" tells the counters, "quit" or the
- * end of stdin detaches and ends.
+ * (which is updated, never detached), "blocked FILE" and "cached FILE" write
+ * queries for kxdpgun, "stats" tells the counters, "quit" or the end of stdin
+ * detaches and ends.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 struct serve {
 	struct mrbench_bpf *skel;
 	struct bench_tables *tables;
+	uint32_t hot;
 };
 
 static int load_reflector(struct serve *s, struct err_at *reterr)
@@ -51,6 +53,25 @@ static int print_stats(const struct serve *s)
 	return 0;
 }
 
+/* Write the queries of a hot set as kxdpgun reads them: type A, with EDNS. */
+static int write_queries(const struct serve *s, enum bench_space space, const char *path)
+{
+	uint32_t count = bench_tables_count(s->tables, space, s->hot);
+	struct bench_name name;
+	char text[64];
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return -errno;
+	for (uint32_t i = 0; i < count && i < s->hot; i++) {
+		bench_name(space, bench_tables_number(s->tables, space, i), &name);
+		bench_name_text(&name, text);
+		fprintf(f, "%s A E\n", text);
+	}
+	printf("{\"queries\": \"%s\"}\n", path);
+	return fclose(f) ? -errno : 0;
+}
+
 static int obey(struct serve *s, const char *line)
 {
 	int program = -1, err;
@@ -61,8 +82,12 @@ static int obey(struct serve *s, const char *line)
 		program = bench_tables_program(s->tables);
 	else if (!strcmp(line, "stats"))
 		return print_stats(s);
+	else if (!strncmp(line, "blocked ", 8))
+		return write_queries(s, BENCH_BLOCKED, line + 8);
+	else if (!strncmp(line, "cached ", 7))
+		return write_queries(s, BENCH_CACHED, line + 7);
 	if (program < 0) {
-		printf("{\"error\": \"expected reflect, fastpath, stats or quit\"}\n");
+		printf("{\"error\": \"expected reflect, fastpath, blocked FILE, cached FILE, stats or quit\"}\n");
 		return 0;
 	}
 	err = bench_tables_attach(s->tables, program);
@@ -73,8 +98,8 @@ static int obey(struct serve *s, const char *line)
 
 int bench_serve(const struct bench_options *o, const char *interface, struct err_at *reterr)
 {
-	struct serve s = { 0 };
-	char line[64];
+	struct serve s = { .hot = o->sizes.hot };
+	char line[512];
 	int err;
 
 	err = load_reflector(&s, reterr);

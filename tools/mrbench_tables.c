@@ -22,7 +22,6 @@
 #define PIN_ROOT "/sys/fs/bpf/mrbench"
 #define TYPE_A   1
 #define NXDOMAIN 3
-#define PASSES   8
 
 struct bench_tables {
 	struct mr_secret secret;
@@ -30,8 +29,8 @@ struct bench_tables {
 	struct filter *filter;		/* while it is published */
 	int program;
 	int link;
-	uint32_t *answer;		/* numbers of the names that have one */
-	uint32_t answers;
+	uint32_t *held[BENCH_SPACES];	/* numbers of the names that have an answer */
+	uint32_t held_count[BENCH_SPACES];
 	uint64_t filter_bytes, answer_bytes;
 	uint32_t insns;
 };
@@ -79,7 +78,7 @@ static int fill_filter(struct bench_tables *t, const struct bench_sizes *s, stru
 	int err;
 
 	if (!mkdtemp(folder))
-		return -errno;
+		return err_why(reterr, -errno, "%s: %s", folder, strerror(errno));
 	snprintf(path, sizeof(path), "%s/filter", folder);
 	err = compile(t, s, path, reterr);
 	if (err)
@@ -133,37 +132,42 @@ static bool holds(struct bench_tables *t, enum bench_space space, uint32_t numbe
 	return kern_answer_holds(t->kern, &key, now);
 }
 
-/*
- * Positive answers first, then negative ones, again where a full bucket made
- * the table evict one of these.  Positive ones that were evicted are not asked for.
- */
+/* Put the answers of a space. */
+static int put_all(struct bench_tables *t, enum bench_space space, uint32_t count, uint64_t now)
+{
+	int err = 0;
+
+	t->held[space] = malloc(sizeof(**t->held) * count);
+	if (!t->held[space])
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = put_answer(t, space, i, now);
+	return err;
+}
+
+/* Note which of them the table holds in the end: a full bucket makes it evict. */
+static int note_held(struct bench_tables *t, enum bench_space space, uint32_t count, uint64_t now, struct err_at *reterr)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (holds(t, space, i, now))
+			t->held[space][t->held_count[space]++] = i;
+	if (t->held_count[space] > count / 2)
+		return 0;
+	return err_why(reterr, -ENOSPC, "the table holds only %u of %u answers", t->held_count[space], count);
+}
+
 static int fill_answers(struct bench_tables *t, const struct bench_sizes *s, struct err_at *reterr)
 {
 	uint64_t now = clock_coarse_ns();
-	uint32_t missing = s->hot;
-	int err = 0;
+	int err = put_all(t, BENCH_CACHED, s->answers, now);
 
-	t->answer = malloc(sizeof(*t->answer) * s->answers);
-	if (!t->answer)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < s->answers && !err; i++)
-		err = put_answer(t, BENCH_CACHED, i, now);
-	for (int pass = 0; pass < PASSES && missing && !err; pass++) {
-		missing = 0;
-		for (uint32_t i = 0; i < s->hot && !err; i++)
-			if (!holds(t, BENCH_NEGATIVE, i, now)) {
-				err = put_answer(t, BENCH_NEGATIVE, i, now);
-				missing++;
-			}
-	}
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < s->answers; i++)
-		if (holds(t, BENCH_CACHED, i, now))
-			t->answer[t->answers++] = i;
-	if (missing || t->answers < s->answers / 2)
-		return err_why(reterr, -ENOSPC, "the table holds only %u of %u answers", t->answers, s->answers);
-	return 0;
+	if (!err)
+		err = put_all(t, BENCH_NEGATIVE, s->hot, now);
+	if (!err)
+		err = note_held(t, BENCH_CACHED, s->answers, now, reterr);
+	if (!err)
+		err = note_held(t, BENCH_NEGATIVE, s->hot, now, reterr);
+	return err;
 }
 
 /* ---- whole ---- */
@@ -242,7 +246,8 @@ void bench_tables_free(struct bench_tables *t)
 	if (t->kern)
 		kern_close(t->kern, true);
 	filter_free(t->filter);
-	free(t->answer);
+	for (int i = 0; i < BENCH_SPACES; i++)
+		free(t->held[i]);
 	free(t);
 }
 
@@ -256,14 +261,14 @@ int bench_tables_attach(const struct bench_tables *t, int program)
 	return bpf_link_update(t->link, program, NULL) ? -errno : 0;
 }
 
-uint32_t bench_tables_answers(const struct bench_tables *t)
+uint32_t bench_tables_count(const struct bench_tables *t, enum bench_space space, uint32_t otherwise)
 {
-	return t->answers;
+	return t->held[space] ? t->held_count[space] : otherwise;
 }
 
-uint32_t bench_tables_answer(const struct bench_tables *t, uint32_t i)
+uint32_t bench_tables_number(const struct bench_tables *t, enum bench_space space, uint32_t i)
 {
-	return t->answer[i];
+	return t->held[space] ? t->held[space][i] : i;
 }
 
 uint64_t bench_tables_filter_bytes(const struct bench_tables *t)
