@@ -171,7 +171,7 @@ int bench_maps(const struct bench_options *o, struct err_at *reterr)
 	uint32_t full = 0;
 	int err;
 
-	while (m.count * 2ULL <= o->sizes.names)
+	while (m.count < o->sizes.names)
 		m.count *= 2;
 	m.buckets = m.count / 4;
 	err = load(&m, reterr);
