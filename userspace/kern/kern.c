@@ -324,8 +324,8 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 {
 	struct mr_conf *c = kern_conf(k);
 
-	if (c)
-		MR_WRITE(c->heartbeat, now_ns);
+	if (c)			/* every worker writes it, whoever comes last */
+		__atomic_store_n(&c->heartbeat, now_ns, __ATOMIC_RELAXED);
 }
 
 /* ---- answers ---- */
