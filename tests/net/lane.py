@@ -449,6 +449,16 @@ class Daemon:
         yield c
         c.after = self.get("stats")
 
+    def settle(self):
+        """Wait until it has done with what was sent without waiting for answers."""
+        def rests():
+            before = self.get("stats")
+            time.sleep(0.2)
+            after = self.get("stats")
+            quiet = ("queries", "server_udp_queries", "upstream_queries", "upstream_timeouts")
+            return all(before["daemon"]["counters"][q] == after["daemon"]["counters"][q] for q in quiet)
+        wait_until("the daemon has done with what was sent", 15, rests)
+
     def ask(self, *args, **kwargs):
         """Client.ask(), and who answered in reply.by: "kernel" or "daemon"."""
         with self.counting() as c:

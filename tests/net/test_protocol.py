@@ -137,6 +137,7 @@ def test_seven_hundred_packets_of_fuzzers_do_not_harm(served):
             wire[rng.randrange(len(wire))] ^= 1 << rng.randrange(8)
         served.client.send(bytes(wire))
     served.client.close()
+    served.settle()
     assert served.warm("exact.blocked.test").data == ["A 0.0.0.0"]
     assert served.ask("after.fuzz.test").by == "daemon"
     assert "bug" not in served.said()
