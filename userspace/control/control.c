@@ -81,14 +81,15 @@ static int reload(struct control *c, struct err_at *reterr);
 static void on_compile(uv_timer_t *t)
 {
 	struct control *c = t->data;
-	char text[1024];
+	char text[sizeof(c->reload_error)];
 	struct err_at at = { 0 };
 
-	if (reload(c, &at))
-		log_warn("lists not read again, the filter compiled earlier stays in force: %s",
-			 err_text(&at, text, sizeof(text)));
-	else
+	if (!reload(c, &at)) {
 		log_lists(c);
+		return;
+	}
+	snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(&at, text, sizeof(text)));
+	log_warn("lists not read again, the filter compiled earlier stays in force: %s", text);
 }
 
 static void start_timers(struct control *c)
