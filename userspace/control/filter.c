@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "control/internal.h"
 
 #define LIST_SIZE_MAX (1ULL << 30)
@@ -47,7 +48,7 @@ static bool same_lists(const struct config *config)
 	FILE *f;
 
 	state_path(config, "filter.lists", path, sizeof(path));
-	f = fopen(path, "re");
+	f = file_stream(path);
 	if (f && want)
 		same = getdelim(&have, &size, '\0', f) < 0 ? !*want : strcmp(have, want) == 0;
 	if (f)
@@ -135,12 +136,12 @@ static int read_list(const struct config_list *l, struct sink *k, struct list_re
 {
 	struct stat st;
 	char *text;
-	int fd, err;
+	int fd = -1, err;
 
 	err_where(reterr, l->file, 0, l->name);
-	fd = open(l->file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		err = err_why(reterr, -errno, "the list cannot be read: %s", strerror(errno));
+	err = file_open(l->file, &fd, &st);
+	if (err) {
+		err_why(reterr, err, "the list cannot be read: %s", strerror(-err));
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIST_SIZE_MAX) {
