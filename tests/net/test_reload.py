@@ -73,6 +73,19 @@ def test_a_pipe_in_place_of_a_file_holds_up_nobody(served, what):
     served.hup()
 
 
+def test_another_state_directory_waits_for_the_next_start(served):
+    config = served.config
+    served.write({**config, "state": str(served.folder / "missing" / "state")})
+    failed = served.get("status")["reloads"]["failed"]
+    served.list("list.txt", "state.list.test")
+    try:
+        assert served.hup()["reloads"]["failed"] == failed
+        assert served.ask("state.list.test").data == ["A 0.0.0.0"]
+        assert "state has changed" in served.said()
+    finally:
+        served.write(config)
+
+
 def test_block_mode_and_ttl_change_with_a_reload(served):
     config = served.config
     served.write({**config, "filter": {"lists": LISTS, "block": {"mode": "nxdomain", "ttl": 77}}})

@@ -194,6 +194,7 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	err = state_folders(config, c->uid, c->gid, reterr);
 	if (!err)
 		err = state_lock(config->state, &c->lock_fd, reterr);
+	snprintf(c->state, sizeof(c->state), "%s", config->state);
 	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
