@@ -206,9 +206,10 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	err = snapshot_make(c, config, ret, reterr);
 	if (err)
 		return err;
-	err = wire_open(c, config, reterr);
+	/* The pins' lock before the sockets: sockets of a second daemon would take queries from the first. */
+	err = open_kern(c, config, *ret, reterr);
 	if (!err)
-		err = open_kern(c, config, *ret, reterr);
+		err = wire_open(c, config, reterr);
 	if (!err)
 		err = kern_own(c->kern, c->uid, c->gid, reterr);
 	if (!err)

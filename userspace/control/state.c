@@ -92,17 +92,18 @@ int state_secret(const char *folder_path, uid_t uid, gid_t gid, struct mr_secret
 
 int state_lock(const char *folder_path, int *ret_fd, struct err_at *reterr)
 {
-	char path[CONFIG_PATH_MAX + 16];
-	int fd;
+	int fd, err;
 
 	err_where(reterr, NULL, 0, "state");
-	snprintf(path, sizeof(path), "%s/lock", folder_path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* The folder itself, since a full or read-only one takes no file. */
+	fd = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return err_why(reterr, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+		return err_why(reterr, -errno, "%s: cannot be opened: %s", folder_path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
 		close(fd);
-		return err_why(reterr, -EBUSY, "%s: another millraced uses this folder: stop it first", folder_path);
+		return err_why(reterr, err, err == -EBUSY ? "%s: another millraced uses this folder: stop it first" :
+			       "%s: cannot be locked", folder_path);
 	}
 	*ret_fd = fd;
 	return 0;
