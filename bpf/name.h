@@ -24,8 +24,9 @@ MR_INLINE enum mr_stat name_take(struct world_frame *f, __u32 dns, __u32 dns_len
 
 	if (len > MR_NAME_MAX)
 		len = MR_NAME_MAX;
-	len = (len ^ zero) & 255;
-	if (!len || world_load(f, dns + DNS_HEADER, n->text, len))
+	/* From 1: query_header() has seen more, and 6.1 learns nothing from a test for 0. */
+	len = ((len - 1 + zero) & 255) + 1;
+	if (world_load(f, dns + DNS_HEADER, n->text, len))
 		return MR_STAT_pass_truncated;
 	err = mr_name_walk(n, len, zero);
 	if (err == MR_NAME_DEEP)

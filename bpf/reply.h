@@ -179,8 +179,8 @@ MR_INLINE enum reply_growth reply_resize(struct world_frame *f, struct reply *r,
 		return REPLY_NO_ROOM;
 	head = delta < REPLY_HEAD_ROOM ? delta : REPLY_HEAD_ROOM;
 	rest = delta - head;
-	front &= REPLY_FRONT_MAX - 1;
-	if (!front || world_load(f, 0, r->front, front) || world_adjust_head(f, -head))
+	front = ((front - 1) & (REPLY_FRONT_MAX - 1)) + 1;
+	if (world_load(f, 0, r->front, front) || world_adjust_head(f, -head))
 		return REPLY_NO_ROOM;
 	if (rest && world_adjust_tail(f, rest)) {
 		world_adjust_head(f, head);
@@ -287,8 +287,11 @@ MR_INLINE enum reply_growth reply_send(struct world_frame *f, const struct packe
 		return grown;
 	if (reply_headers(f, p, q, r, sizeof(struct udphdr) + DNS_HEADER + question + len))
 		return REPLY_NO_ROOM;
-	if (len)
-		world_store(f, front, r->tail, len);
+	if (len) {
+		len--;
+		world_opaque(len);
+		world_store(f, front, r->tail, (len & REPLY_TAIL_MASK) + 1);
+	}
 	return grown;
 }
 

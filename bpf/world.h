@@ -15,6 +15,9 @@
 /* Between stages: what was stored is loaded again, so the compiler hands no constants from one to the next. */
 #define world_barrier() __asm__ volatile("" ::: "memory")
 
+/* Between a test and a bound for the verifier's sake: the compiler drops bounds that it has proven and 6.1's verifier has not. */
+#define world_opaque(v) __asm__ volatile("" : "+r"(v))
+
 #ifdef __bpf__
 
 #include <linux/bpf.h>
