@@ -181,8 +181,8 @@ MR_INLINE enum reply_growth reply_resize(struct world_frame *f, struct reply *r,
 		return REPLY_NO_ROOM;
 	head = delta < REPLY_HEAD_ROOM ? delta : REPLY_HEAD_ROOM;
 	rest = delta - head;
-	front &= REPLY_FRONT_MAX - 1;
-	if (!front || world_load(f, 0, r->front, front) || world_adjust_head(f, -head))
+	front = ((front - 1) & (REPLY_FRONT_MAX - 1)) + 1;
+	if (world_load(f, 0, r->front, front) || world_adjust_head(f, -head))
 		return REPLY_NO_ROOM;
 	if (rest && world_adjust_tail(f, rest)) {
 		world_adjust_head(f, head);

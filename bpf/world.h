@@ -25,6 +25,9 @@
 #define WORLD_WIRE(type, name) typedef type __attribute__((aligned(1))) name
 #endif
 
+/* Between a test and a bound for the verifier's sake: the compiler drops bounds that it has proven and 6.1's verifier has not. */
+#define world_opaque(v) __asm__ volatile("" : "+r"(v))
+
 #ifdef __bpf__
 
 #include <linux/bpf.h>
