@@ -140,7 +140,7 @@ demo: deps
 
 bench-quick: deps
 	@$(MAKE) --no-print-directory all $(BENCH)
-	@bash bench/quick
+	@B=$(B) bash bench/quick
 
 bench: $(BENCH)
 

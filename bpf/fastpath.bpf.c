@@ -51,7 +51,8 @@ MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
 	if (stat)
 		return stat;
 	world_barrier();
-	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, &s->query);
+	rule_touch(&l->conf->unit[MR_READ(l->conf->active) & 1], &s->name, s->name.labels & 31);
+	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, zero, &s->query);
 }
 
 /* May the client ask here, and what does the filter say? */

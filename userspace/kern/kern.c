@@ -130,7 +130,10 @@ static int load(struct kern *k, struct err_at *reterr)
 static int fill(struct kern *k, struct err_at *reterr)
 {
 	int err = kern_rings_new(k, reterr);
+	struct mr_stats s;
 
+	kern_stats(k, &s);
+	k->events_lost = s.count[MR_STAT_events_lost];	/* those were another daemon's */
 	if (!err)
 		err = init_answers(k);
 	if (!err)
@@ -205,7 +208,7 @@ static void drop_tables(struct kern *k, bool detach)
 		kern_unmap(&k->old_conf[i]);
 	atomic_store(&k->conf, NULL);
 	kern_unload(&k->t);
-	k->on = false;
+	k->on = k->taken_over = false;
 }
 
 static void free_kern(struct kern *k)
@@ -239,6 +242,8 @@ static int open_or_off(struct kern *k, struct err_at *reterr)
 			return err;
 		}
 		err = 0;
+		if (k->root_fd < 0)
+			remove_leftovers(k);
 	}
 	if (!err)
 		kern_off(k, &why);
@@ -316,7 +321,9 @@ void kern_configure(struct kern *k, const struct mr_block *block, bool recursion
 	}
 	if (c->recursion == recursion)
 		return;
+	pthread_mutex_lock(&k->answers.lock);
 	MR_WRITE(c->recursion, recursion);
+	pthread_mutex_unlock(&k->answers.lock);
 	answers_flush_all(&k->answers);		/* their RA bit is the old one */
 }
 
@@ -324,7 +331,7 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 {
 	struct mr_conf *c = kern_conf(k);
 
-	if (c)			/* every worker writes it, whoever comes last */
+	if (c)
 		__atomic_store_n(&c->heartbeat, now_ns, __ATOMIC_RELAXED);
 }
 
