@@ -129,7 +129,8 @@ MR_INLINE enum mr_stat answer_fit(const struct mr_answer *a, const struct mr_con
 /* Take the age off every TTL of the tail; a live answer's TTL never falls below 1. */
 MR_INLINE void answer_age(const struct mr_answer *a, struct reply *r, __u64 now)
 {
-	__u32 age = now > a->born ? (now - a->born) / ANSWER_NS_PER_S : 0;
+	__s64 lived = now - a->born;	/* it may be older than the machine's clock */
+	__u32 age = lived > 0 ? (__u64)lived / ANSWER_NS_PER_S : 0;
 	__u32 count = a->flags & MR_ANSWER_LOCAL ? 0 : a->ttls, i, at, before, ttl;
 
 	for (i = 0; i < MR_TTLS_MAX; i++) {

@@ -227,7 +227,7 @@ MR_INLINE enum mr_stat packet_parse(const struct world_frame *f, const struct mr
 		proto = tag[1];
 		l3 += 4;
 	}
-	l3 = (l3 ^ zero) & PACKET_L3_MASK;
+	l3 = (l3 + zero) & PACKET_L3_MASK;
 	c = cursor_at(f, l3);
 	if (proto == bpf_htons(ETH_P_IP))
 		stat = packet_ip4(&c, conf, len - l3, &ip);
@@ -240,9 +240,9 @@ MR_INLINE enum mr_stat packet_parse(const struct world_frame *f, const struct mr
 
 	ret->frame_len = len;
 	ret->l3 = l3;
-	ret->ipv6 = ((ip.header_len == sizeof(struct ipv6hdr)) ^ zero) & 1;
+	ret->ipv6 = ((ip.header_len == sizeof(struct ipv6hdr)) + zero) & 1;
 	ret->udp = (l3 + ip.header_len) & PACKET_UDP_MASK;
-	ret->udp = (ret->udp ^ zero) & PACKET_UDP_MASK;
+	ret->udp = (ret->udp + zero) & PACKET_UDP_MASK;
 	ret->source = packet_prefix(ip.from);
 	ret->addr_sum = mr_sum_add(mr_sum_add(mr_sum_add(mr_sum_add(0, ip.from.w[0]), ip.from.w[1]), ip.to.w[0]),
 				   ip.to.w[1]);

@@ -93,6 +93,8 @@ MR_INLINE __u64 mr_finish(__u64 v)
  * @avail  octets that may belong to the name (at most MR_NAME_MAX are used)
  * @zero   0; for the program a word of mr_conf that is always 0, which keeps
  *         the verifier from following each number of labels on its own
+ *         (added, because Linux 6.1 forgets all bounds in an or, xor, shift or
+ *         product with something unknown, and the mask must come last)
  *
  * Sets n->len (root byte included), n->labels and n->left.  Letter case does
  * not matter.  Returns 0, MR_NAME_MALFORMED or MR_NAME_DEEP.
@@ -119,8 +121,8 @@ MR_INLINE int mr_name_walk(struct mr_name *n, __u32 avail, __u32 zero)
 			n->left[i] = off;
 		off += len + 1;
 	}
-	n->labels = (i ^ zero) & 31;
-	n->len = ((off ^ zero) & MR_NAME_MASK) + 1;
+	n->labels = (i + zero) & 31;
+	n->len = ((off + zero) & MR_NAME_MASK) + 1;
 	return err;
 }
 

@@ -11,6 +11,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include "bpf/name.h"
 #include "bpf/reply.h"
 

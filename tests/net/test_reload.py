@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SIGHUP and millctl reload: at once in both worlds, or not at all."""
 import json
+import os
 
 import pytest
 
@@ -53,6 +54,36 @@ def test_a_chain_to_a_name_that_becomes_blocked(served):
     served.list("list.txt", "both.list.test", "chain.up.test")
     served.hup()
     assert served.ask("chain.up.test").data == ["A 0.0.0.0"]
+
+
+@pytest.mark.parametrize("what", ["list", "configuration"])
+def test_a_pipe_in_place_of_a_file_holds_up_nobody(served, what):
+    served.list("list.txt", "old.list.test")
+    served.hup()
+    file = served.folder / "list.txt" if what == "list" else served.file
+    text = file.read_text()
+    file.unlink()
+    os.mkfifo(file)
+    try:
+        assert served.hup()["reloads"]["failed"] >= 1
+        assert served.ask("old.list.test").data == ["A 0.0.0.0"]
+    finally:
+        file.unlink()
+        file.write_text(text)
+    served.hup()
+
+
+def test_another_state_directory_waits_for_the_next_start(served):
+    config = served.config
+    served.write({**config, "state": str(served.folder / "missing" / "state")})
+    failed = served.get("status")["reloads"]["failed"]
+    served.list("list.txt", "state.list.test")
+    try:
+        assert served.hup()["reloads"]["failed"] == failed
+        assert served.ask("state.list.test").data == ["A 0.0.0.0"]
+        assert "state has changed" in served.said()
+    finally:
+        served.write(config)
 
 
 def test_block_mode_and_ttl_change_with_a_reload(served):

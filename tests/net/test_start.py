@@ -71,6 +71,28 @@ def test_an_address_in_use_is_named(lab, ready, tmp_path):
     assert "10.53.0.9" in other.said() and "server.listen" in other.said()
 
 
+@pytest.mark.parametrize("mode", ["native", "off"])
+def test_a_second_daemon_ends_and_takes_no_queries_from_the_first(lab, ready, tmp_path, mode):
+    ready.write({**ready.config, "fastpath": {"mode": mode, "required": False}})
+    ready.start()
+    other = lane.Daemon(lab, tmp_path / "o", ready.config)
+    perf = lane.Perf(lab, tmp_path, [(f"n{i}.test", "A") for i in range(2000)], 3, qps=3000, clients=50)
+    for _ in range(5):
+        other.launch()
+        other.ends_with(1, 5)
+        assert "millraced holds" in other.said() or "in use" in other.said()
+    assert perf.result()["lost"] == 0
+
+
+def test_a_second_server_of_one_state_directory_is_refused(lab, ready, tmp_path):
+    ready.start()
+    other = lane.Daemon(lab, tmp_path / "o", {"fastpath": {"mode": "off", "required": False}, "state": str(ready.folder / "state"),
+                                              "server": {"listen": ["10.53.0.2:5353"]}})
+    other.launch()
+    other.ends_with(1, 5)
+    assert "another millraced uses this folder" in other.said()
+
+
 def test_a_missing_interface_is_named_and_user_space_serves(ready):
     ready.write({**ready.config, "fastpath": {"interfaces": ["nosuch0"], "mode": "auto", "required": False}})
     ready.start()

@@ -194,6 +194,7 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	err = state_folders(config, c->uid, c->gid, reterr);
 	if (!err)
 		err = state_lock(config->state, &c->lock_fd, reterr);
+	snprintf(c->state, sizeof(c->state), "%s", config->state);
 	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
@@ -205,9 +206,10 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	err = snapshot_make(c, config, ret, reterr);
 	if (err)
 		return err;
-	err = wire_open(c, config, reterr);
+	/* The pins' lock before the sockets: sockets of a second daemon would take queries from the first. */
+	err = open_kern(c, config, *ret, reterr);
 	if (!err)
-		err = open_kern(c, config, *ret, reterr);
+		err = wire_open(c, config, reterr);
 	if (!err)
 		err = kern_own(c->kern, c->uid, c->gid, reterr);
 	if (!err)

@@ -331,7 +331,7 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 {
 	struct mr_conf *c = kern_conf(k);
 
-	if (c)
+	if (c)			/* every worker writes it, whoever comes last */
 		__atomic_store_n(&c->heartbeat, now_ns, __ATOMIC_RELAXED);
 }
 

@@ -54,16 +54,22 @@ static void close_handle(void *handle)
 	uv_close(handle, NULL);
 }
 
-/* Close all: the loop ends when the callbacks of that have run. */
+/*
+ * Close all: the loop ends when the callbacks of that have run.
+ *
+ * Jobs are taken until no query is ours any more.  Whoever then is told that
+ * they are not may end a query of ours that it holds, since we never look at
+ * it again.
+ */
 static void finish(struct worker *w)
 {
 	if (w->finished)
 		return;
 	w->finished = true;
-	run_jobs(w, true);
 	server_udp_stop(w->udp);
 	server_tcp_stop(w->tcp);
 	w->opts.ops.stop(w->opts.ops.arg, w->resolver);
+	run_jobs(w, true);
 	close_handle(&w->tick);
 	close_handle(&w->drain);
 	close_handle(&w->before);

@@ -653,17 +653,16 @@ static void full_rings_are_counted(void **state)
 
 static void an_answer_near_its_end_asks_for_refresh_once(void **state)
 {
+	struct kern *k = open_usual();
 	uint64_t now = clock_coarse_ns();
 	struct dns_answer *a = make_a("www.example", 100, now - 95 * CLOCK_S);
 	unsigned n = 0;
-	struct kern *k;
 
-	k = open_usual();
 	kern_enable(k, true);
 	kern_answer_put(k, a, now);
 	dns_answer_unref(a);
-	send_frame(k, "www.example");
-	send_frame(k, "www.example");
+	assert_int_equal(send_frame(k, "www.example"), XDP_TX);
+	assert_int_equal(send_frame(k, "www.example"), XDP_TX);
 	assert_int_equal(kern_events_poll(k, take_event, &n), 1);
 	assert_int_equal(last_event.kind, MR_EVENT_REFRESH);
 	stop(k, true);
