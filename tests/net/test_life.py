@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The life of the daemon under load: killed, restarted, replaced, stopped, its interface gone and back."""
 import json
+import signal
 import subprocess
 import time
 
@@ -258,3 +259,32 @@ def test_pins_that_somebody_removed_do_not_stop_the_daemon(lab, loaded):
     assert lab.xdp() == (None, None)
     loaded.start()
     assert loaded.ask("b0.blocked.test").by == "kernel"
+
+
+def test_a_link_detached_by_hand_is_attached_again(lab, daemon):
+    daemon.write({"filter": {"lists": [{"name": "list", "file": "list.txt"}]}})
+    daemon.list("list.txt", "exact.blocked.test")
+    daemon.start()
+    link = daemon.get("status")["fastpath"]["interfaces"][0]["link_id"]
+    lab.run("server", "bpftool", "link", "detach", "id", str(link))
+    assert lab.xdp()[0] is None
+    # at once, with tables that must grow, and so with another program
+    daemon.list("list.txt", "exact.blocked.test", *(f"n{i}.grown.test" for i in range(40000)))
+    assert daemon.hup()["reloads"]["failed"] == 0
+    lane.wait_until("the program is attached again", 5, lambda: lab.xdp()[0] == "native")
+    for name in ("exact.blocked.test", "n39999.grown.test"):
+        reply = daemon.ask(name)
+        assert (reply.by, reply.data) == ("kernel", ["A 0.0.0.0"])
+
+
+def test_many_sighups_are_few_reloads_and_do_not_delay_the_end(daemon):
+    daemon.write({"filter": {"lists": [{"name": "list", "file": "list.txt"}]}})
+    daemon.list("list.txt", *(f"n{i}.many.test" for i in range(100000)))
+    daemon.start(30)
+    for _ in range(100):
+        daemon.process.send_signal(signal.SIGHUP)
+        time.sleep(0.005)
+    start = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - start < 4
+    assert daemon.said().count("filter in force") < 20

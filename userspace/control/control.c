@@ -47,12 +47,13 @@ static void on_poll(uv_timer_t *t)
 	kern_events_poll(c->kern, on_kernel_event, c);
 }
 
-/* The monotonic clock stands still in suspend: what was cached is then older than it looks. */
+/* Each second.  The monotonic clock stands still in suspend: what was cached is then older than it looks. */
 static void on_second(uv_timer_t *t)
 {
 	struct control *c = t->data;
 	uint64_t now = clock_suspended_ns();
 
+	kern_links_check(c->kern);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);

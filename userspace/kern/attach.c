@@ -225,9 +225,16 @@ static bool is_worth_a_try(const struct kern_iface *i, int ifindex)
 	return n.mtu != i->mtu;
 }
 
-void kern_attach_again(struct kern *k)
+/* Does its link still hold the interface?  One that somebody detaches from outside stays as a link to nothing. */
+static bool is_held(const struct kern_iface *i)
 {
 	uint32_t prog;
+
+	return i->link_fd >= 0 && link_ifindex(i->link_fd, &prog) == i->ifindex;
+}
+
+void kern_attach_again(struct kern *k)
+{
 	unsigned n;
 	int ifindex;
 
@@ -236,7 +243,7 @@ void kern_attach_again(struct kern *k)
 
 		ifindex = if_nametoindex(i->name);
 		if (i->link_fd >= 0) {
-			if (ifindex == i->ifindex && link_ifindex(i->link_fd, &prog) == ifindex)
+			if (ifindex == i->ifindex && is_held(i))
 				continue;
 			kern_detach(k, i);
 			kern_attach(k, i);
@@ -246,12 +253,29 @@ void kern_attach_again(struct kern *k)
 	}
 }
 
+void kern_links_check(struct kern *k)
+{
+	bool changed = false;
+	unsigned n;
+
+	for (n = 0; k->on && n < k->ifaces; n++) {
+		const struct kern_iface *i = &k->iface[n];
+
+		changed |= i->link_fd >= 0 ? !is_held(i) : i->foreign && !program_there(i->ifindex);
+	}
+	if (!changed)
+		return;
+	kern_attach_again(k);
+	kern_services_update(k);
+}
+
 int kern_links_update(struct kern *k, int prog_fd, struct err_at *reterr)
 {
 	unsigned n;
 
+	/* A link to nothing runs nothing; it is attached anew with the program that is then in force. */
 	for (n = 0; n < k->ifaces; n++)
-		if (k->iface[n].link_fd >= 0 && bpf_link_update(k->iface[n].link_fd, prog_fd, NULL))
+		if (is_held(&k->iface[n]) && bpf_link_update(k->iface[n].link_fd, prog_fd, NULL))
 			return err_why(reterr, -errno, "the new program cannot take the place of the old on %s: %s",
 				       k->iface[n].name, strerror(errno));
 	return 0;
