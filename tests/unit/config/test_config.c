@@ -27,7 +27,10 @@ static const struct bad {
 	const char *key, *why;		/* part of it */
 	unsigned count;			/* errors in all */
 } bad[] = {
-	{ "unknown section has its nearest key as a hint", "cash:\n  entries: 5\n", 1, "cash", "unknown key \"cash\"", 1 },
+	{ "unknown section has the nearest one as a hint", "cash:\n  entries: 5\n", 1, "cash",
+	  "unknown key \"cash\"; did you mean \"cache\"?", 1 },
+	{ "section without its last letter has a hint", "upstream:\n  servers: []\n", 1, "upstream", "did you mean \"upstreams\"?", 1 },
+	{ "section in a section has a hint", "filter:\n  blocks: { ttl: 5 }\n", 2, "filter.blocks", "did you mean \"filter.block\"?", 1 },
 	{ "unknown key is named with its line", "cache:\n  prefetch: true\n  entires: 500\n", 3, "cache.entires",
 	  "did you mean \"cache.entries\"", 1 },
 	{ "unknown key without a like has no hint", "server:\n  qqqqqqqqqqqqqqq: 1\n", 2, "server.qqqqqqqqqqqqqqq", "unknown key", 1 },
