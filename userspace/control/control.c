@@ -65,15 +65,17 @@ static void on_second(uv_timer_t *t)
 static void log_lists(const struct control *c)
 {
 	const struct config_lists *l = &c->snapshot->config->filter_lists;
-	unsigned i;
+	unsigned i, loaded = l->count;
 
 	/* At a start with a filter on disk the lists have not been read yet. */
-	for (i = 0; c->lists && i < l->count; i++)
-		if (!c->lists[i].loaded)
-			log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
-	log_info("filter in force: %llu entries from %u lists%s",
-		 (unsigned long long)c->snapshot->filter.unit->entries, l->count,
-		 c->lists ? "" : ", as compiled by an earlier run");
+	for (i = 0; c->lists && i < l->count; i++) {
+		if (c->lists[i].loaded)
+			continue;
+		loaded--;
+		log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
+	}
+	log_info("filter in force: entries: %llu, lists: %u%s", (unsigned long long)c->snapshot->filter.unit->entries,
+		 loaded, c->lists ? "" : ", as compiled by an earlier run");
 }
 
 static int reload(struct control *c, struct err_at *reterr);
@@ -164,8 +166,8 @@ static void log_kern(const struct control *c)
 	if (!s.on)
 		log_warn("the packet path is off, all answers come from user space: %s", s.reason);
 	for (i = 0; i < s.interfaces; i++)
-		log_info("%s: %s, driver %s%s%s", s.iface[i].name, modes[s.iface[i].mode], s.iface[i].driver,
-			 *s.iface[i].reason ? "; " : "", s.iface[i].reason);
+		log_info("%s: %s%s%s%s%s", s.iface[i].name, modes[s.iface[i].mode], *s.iface[i].driver ? ", driver " : "",
+			 s.iface[i].driver, *s.iface[i].reason ? "; " : "", s.iface[i].reason);
 	for (i = 0; i < s.note_count; i++)
 		log_info("note: %s", s.notes[i]);
 	if (s.taken_over)
@@ -196,6 +198,7 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	if (!err)
 		err = state_lock(config->state, &c->lock_fd, reterr);
 	snprintf(c->state, sizeof(c->state), "%s", config->state);
+	c->listen = config->server_listen;
 	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)

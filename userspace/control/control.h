@@ -74,7 +74,7 @@ struct control_status {
 	char user[32];			/* whom the daemon runs as */
 	unsigned workers;
 	unsigned listens;
-	struct addr listen[16];
+	struct addr listen[CONFIG_LISTEN_MAX];	/* in use: those of the start */
 	unsigned servers;
 	struct addr server[16];		/* upstream, in the order of the file */
 	struct kern_status kern;

@@ -32,6 +32,7 @@ struct control {
 	uv_loop_t *loop;
 	char path[CONFIG_PATH_MAX];
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
+	struct config_addrs listen;	/* so these */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;

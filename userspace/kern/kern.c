@@ -230,7 +230,7 @@ static int open_or_off(struct kern *k, struct err_at *reterr)
 			"no interface is configured in fastpath.interfaces");
 		remove_leftovers(k);
 		if (k->opts.required)
-			err = err_why(reterr, -EINVAL, "fastpath.required is set, but it is %s", why.why);
+			err = err_why(reterr, -EINVAL, "fastpath.required is set, but the packet path is off: %s", why.why);
 	} else {
 		err = open_tables(k, &why);
 		if (!err)
