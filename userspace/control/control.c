@@ -202,7 +202,7 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
-		err = servers_default(config, RESOLV_CONF, reterr);
+		err = servers_resolve(config, RESOLV_CONF, reterr);
 	if (err) {
 		config_free(config);
 		return err;
@@ -327,7 +327,7 @@ static int reload(struct control *c, struct err_at *reterr)
 	err = read_config(c->path, &config, reterr);
 	if (err)
 		return err;
-	err = servers_default(config, RESOLV_CONF, reterr);
+	err = servers_resolve(config, RESOLV_CONF, reterr);
 	if (err) {
 		config_free(config);
 		return err;

@@ -90,8 +90,13 @@ int state_secret(const char *folder, uid_t uid, gid_t gid, struct mr_secret *ret
 
 /* ---- servers.c ---- */
 
-/* Fill config->upstreams_servers from /etc/resolv.conf when the file names none: those that are not ourselves. */
-int servers_default(struct config *config, const char *resolv_conf, struct err_at *reterr);
+/**
+ * Fill config->upstreams_servers from @resolv_conf when the configuration names none: those that are not ourselves.
+ *
+ * Returns 0; -ENOENT when there is none; -ELOOP when the configuration names
+ * an address that we listen on.
+ */
+int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr);
 
 /* ---- filter.c: lists to verdicts ---- */
 
