@@ -21,7 +21,7 @@ struct mr_scratch {
 	__u32 key;			/* enum mr_answer_key that an answer was found under */
 	__u32 source;			/* enum mr_source */
 	__u32 unit;			/* of a cached answer */
-	__u32 pad;
+	__u32 listed;			/* the Bloom filter knows the whole name: its answer is not fetched early */
 	__u64 place;
 	__u64 now;			/* of a cached answer */
 	struct mr_name name;

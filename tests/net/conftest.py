@@ -5,6 +5,7 @@ Nothing runs, and every test says why, where there is no root, no build, or no
 network namespaces.  The lab's prefix has our PID, so that two runs do not meet.
 """
 import os
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -20,6 +21,10 @@ def _obstacle():
     for name in ("millraced", "millctl", "mrstub"):
         if not (lane.BUILD / name).exists():
             return f"{name} is missing in {lane.BUILD.name}: run make first"
+    if not os.path.exists("/proc/sys/kernel/unprivileged_bpf_disabled"):
+        return "this kernel has no BPF"
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode:
+        return "no network namespaces can be made here"
     return None
 
 

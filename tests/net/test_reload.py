@@ -10,14 +10,26 @@ import lane
 LISTS = [{"name": "list", "file": "list.txt"}]
 
 
+FIRST = {"filter": {"lists": LISTS}}
+
+
 @pytest.fixture(scope="module")
-def served(lab, stub, folder):
-    d = lane.Daemon(lab, folder / "d", {"filter": {"lists": LISTS}})
+def running(lab, stub, folder):
+    d = lane.Daemon(lab, folder / "d", FIRST)
     d.list("list.txt", "old.list.test", "both.list.test")
     try:
         yield d.start()
     finally:
         d.close()
+
+
+@pytest.fixture
+def served(running):
+    """The file's daemon, with configuration and list as at its start whatever the test before has done."""
+    running.write(FIRST)
+    running.list("list.txt", "old.list.test", "both.list.test")
+    assert running.hup()["reloads"]["last_error"] == ""
+    return running
 
 
 def test_a_changed_list_is_in_force_at_once_in_kernel_and_daemon(served):
