@@ -70,7 +70,6 @@ int filter_builder_make(const struct filter_builder *b, struct filter **ret, uin
 
 /* ---- reading ---- */
 
-
 /**
  * Map a compiled filter.
  *
