@@ -11,7 +11,7 @@ static int judge(int fd, struct stat *ret)
 		return -errno;
 	if (S_ISDIR(ret->st_mode))
 		return -EISDIR;
-	return S_ISFIFO(ret->st_mode) || S_ISSOCK(ret->st_mode) ? -ESPIPE : 0;
+	return S_ISFIFO(ret->st_mode) || S_ISSOCK(ret->st_mode) ? -ENOTSUP : 0;
 }
 
 int file_open(const char *path, int *ret_fd, struct stat *ret)

@@ -15,7 +15,7 @@
  * @ret_fd  the caller's to close
  * @ret     what it is; may be NULL
  *
- * Returns 0; -EISDIR for a folder; -ESPIPE for a pipe or a socket; or the
+ * Returns 0; -EISDIR for a folder; -ENOTSUP for a pipe or a socket; or the
  * negative errno of open().
  */
 int file_open(const char *path, int *ret_fd, struct stat *ret);

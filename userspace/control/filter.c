@@ -6,6 +6,7 @@
  * lists, in order: verdicts speak of lists by number, so a filter of other
  * lists is not taken.
  */
+#define LOG_ROOM "control"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/log.h"
 #include "control/internal.h"
 
 #define LIST_SIZE_MAX (1ULL << 30)
@@ -192,13 +194,35 @@ static int read_lists(struct control *c, const struct config *config, struct fil
 	return 0;
 }
 
+/*
+ * Compile to disk, and open what stands there.  A disk that takes nothing must
+ * not keep a daemon from starting: then the filter is in memory alone.
+ */
+static int make_filter(struct control *c, const struct config *config, struct filter_builder *b, bool strict,
+		       struct filter **ret, uint64_t *ret_asked, struct err_at *reterr)
+{
+	char path[CONFIG_PATH_MAX + 32];
+	int err;
+
+	state_path(c, "filter.bin", path, sizeof(path));
+	err_where(reterr, NULL, 0, "state");
+	err = filter_builder_write(b, path, ret_asked, reterr);
+	if (!err)
+		err = write_lists(c, config, reterr);
+	if (!err)
+		return filter_open(path, &c->secret, ret, reterr);
+	if (strict || err == -ENOMEM)
+		return err;
+	log_warn("%s: the filter is in memory alone, and is compiled again at the next start", reterr->why);
+	return filter_builder_make(b, ret, ret_asked, reterr);
+}
+
 int filter_compile(struct control *c, struct snapshot *s, bool strict, struct err_at *reterr)
 {
 	const struct config *config = s->config;
 	struct list_state *states = calloc(config->filter_lists.count + 1, sizeof(*states));
 	struct filter_builder *b = filter_builder_new(&c->secret);
 	struct filter *f = NULL;
-	char path[CONFIG_PATH_MAX + 32];
 	uint64_t asked = 0;
 	int err = -ENOMEM;
 
@@ -207,15 +231,9 @@ int filter_compile(struct control *c, struct snapshot *s, bool strict, struct er
 	err = read_lists(c, config, b, strict, states, reterr);
 	if (err)
 		goto out;
-	state_path(c, "filter.bin", path, sizeof(path));
-	err_where(reterr, NULL, 0, "state");
-	err = filter_builder_write(b, path, &asked, reterr);
+	err = make_filter(c, config, b, strict, &f, &asked, reterr);
 	filter_builder_free(b);		/* before the copy into the maps: the peak counts */
 	b = NULL;
-	if (!err)
-		err = write_lists(c, config, reterr);
-	if (!err)
-		err = filter_open(path, &c->secret, &f, reterr);
 	if (!err)
 		err = put_in_force(c, s, f, reterr);
 	if (err)

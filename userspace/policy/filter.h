@@ -32,6 +32,7 @@ enum filter_action {
 
 /* ---- building ---- */
 
+struct filter;
 struct filter_builder;
 
 /**
@@ -64,9 +65,10 @@ int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t l
  */
 int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
 
-/* ---- reading ---- */
+/* The same filter in memory, for filter_free(); 0 or a negative errno with @reterr. */
+int filter_builder_make(const struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
 
-struct filter;
+/* ---- reading ---- */
 
 /**
  * Map a compiled filter.
