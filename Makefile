@@ -125,13 +125,20 @@ $(FUZZ): $(B)/%: %.c Makefile | $(GEN)
 
 # ---- other targets -------------------------------------------------------
 
-.PHONY: deps check demo bench-quick layers compile_commands.json install uninstall clean help opts
+.PHONY: deps check check-kernel demo bench-quick layers compile_commands.json install uninstall clean help opts
 deps:
 	@sh tools/deps.sh $(DEPS)
 
 check: deps
 	@$(MAKE) --no-print-directory all tests
 	@bash tests/run
+
+# The tests that depend on the kernel, under others: KERNELS="6.1 6.12 ./vmlinuz".
+KERNELS ?= 6.1
+check-kernel:
+	@sh tools/deps.sh $(DEPS) $(DEPS_KERNEL)
+	@$(MAKE) --no-print-directory all tests
+	@bash vagrant/check $(KERNELS)
 
 demo: deps
 	@$(MAKE) --no-print-directory all
@@ -165,4 +172,4 @@ clean:
 
 help:
 	@sed -n 's/^#   make/  make/p; s/^#   sudo/  sudo/p' Makefile
-	@printf '  make %s\n' 'deps | tests | layers | fuzz | bench-quick | install DESTDIR= | compile_commands.json | opts | clean'
+	@printf '  make %s\n' 'deps | tests | check-kernel KERNELS= | layers | fuzz | bench-quick | install DESTDIR= | compile_commands.json | opts | clean'
