@@ -41,7 +41,8 @@ INCS     = -iquote . -iquote userspace -iquote tests -iquote $(B)/gen
 CFLAGS  ?= $(OPT) -g
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -fno-omit-frame-pointer -fno-strict-aliasing \
            -D_GNU_SOURCE -DMR_VERSION='"$(VERSION)"' $(INCS) $(call PC,cflags) \
-           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
+           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) \
+           $(if $(findstring thread,$(SAN)),-Wno-tsan)
 ALL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -Wl,--as-needed
 LIBS     = $(call PC,libs) -lpthread
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wshadow -Werror -Wno-unused-parameter -Wno-sign-compare \
@@ -111,9 +112,10 @@ $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
 
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
+$(B)/tests/packet/test_differential: $(B)/obj/tests/scenario/world.o
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ -lcmocka $(LIBS)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o,$^) $(LIB) -o $@ -lcmocka $(LIBS)
 
 # Fuzz targets compile the rooms they need with clang's libFuzzer, from a "fuzz-sources:" line in their header.
 $(FUZZ): $(B)/%: %.c Makefile | $(GEN)
@@ -146,7 +148,7 @@ demo: deps
 
 bench-quick: deps
 	@$(MAKE) --no-print-directory all $(BENCH)
-	@bash bench/quick
+	@B=$(B) bash bench/quick
 
 bench: $(BENCH)
 

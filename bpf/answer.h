@@ -21,6 +21,14 @@ MR_INLINE struct mr_answer_bucket *answer_bucket(const struct mr_conf *conf, __u
 	return bpf_map_lookup_elem(&mr_buckets, &i);
 }
 
+MR_INLINE void answer_touch(const struct mr_conf *conf, __u64 place)
+{
+	struct mr_answer_bucket *b = answer_bucket(conf, place);
+
+	if (b)
+		(void)MR_READ(b->way[0]);
+}
+
 MR_INLINE __u32 answer_way(const struct mr_conf *conf, __u64 place)
 {
 	struct mr_answer_bucket *b = answer_bucket(conf, place);

@@ -32,7 +32,7 @@ MR_INLINE struct cursor cursor_at(const struct world_frame *f, __u32 offset)
 	struct cursor c = { (__u8 *)world_data(f), (__u8 *)world_end(f) };
 
 #ifndef __bpf__
-	if (offset > (size_t)(c.end - c.pos))
+	if (offset > (unsigned long)(c.end - c.pos))
 		offset = c.end - c.pos;
 #endif
 	c.pos += offset;

@@ -51,7 +51,8 @@ MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
 	if (stat)
 		return stat;
 	world_barrier();
-	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, &s->query);
+	s->listed = rule_touch(&l->conf->unit[MR_READ(l->conf->active) & 1], &s->name, s->name.labels & 31);
+	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, zero, &s->query);
 }
 
 /* May the client ask here, and what does the filter say? */
@@ -64,6 +65,8 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 		return MR_STAT_pass_internal;
 	s->key = answer_key(&s->query);
 	s->place = mr_answer_place(s->name.hash[labels], s->query.qtype, s->key, l->secret);
+	if (!s->listed)
+		answer_touch(l->conf, s->place);
 	client_group(l->conf, l->secret, s->packet.source, &s->client);
 	world_barrier();
 	rule_find(&l->conf->unit[active], &s->name, labels, s->client.group, &s->found, &s->decision);

@@ -15,7 +15,7 @@
 #include "maps/event.h"
 #include "maps/stats.h"
 #include "maps/why.h"
-#include "bpf/reply.h"
+#include "bpf/scratch.h"
 
 /* An array that the daemon writes through a mapping, without system calls. */
 #define MAPPED_ARRAY(name, value_type, count)       \
@@ -55,30 +55,6 @@ MAPPED_ARRAY(mr_clients, struct mr_client_bucket, MR_CLIENT_BUCKETS);
 MAPPED_ARRAY(mr_buckets, struct mr_answer_bucket, 1);	/* load */
 MAPPED_ARRAY(mr_answers, struct mr_page, 1);		/* load */
 MAPPED_ARRAY(mr_why, struct mr_why, 1);
-/*
- * Where a packet is worked on; the daemon never looks.  What one stage finds
- * out stands here for the next: the verifier knows nothing of what is in a map,
- * so it follows each stage once and not once for every way through the last.
- */
-struct mr_scratch {
-	struct packet packet;
-	struct query query;
-	struct mr_found found;		/* of the name or parent that the filter is asked for */
-	struct mr_decision decision;
-	struct mr_outcome client;
-	__u32 key;			/* enum mr_answer_key that an answer was found under */
-	__u32 source;			/* enum mr_source */
-	__u32 unit;			/* of a cached answer */
-	__u32 pad;
-	__u64 place;
-	__u64 now;			/* of a cached answer */
-	struct mr_name name;
-	struct mr_answer answer;	/* copy of the head in use */
-	struct reply reply;
-	__u32 since_event;		/* answers since the last query event */
-	__u32 pad2;
-};
-
 PERCPU_ONE(mr_scratch, struct mr_scratch);
 PERCPU_ONE(mr_scratch_why, struct mr_scratch);
 PERCPU_ONE(mr_stats, struct mr_stats);

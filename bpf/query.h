@@ -57,6 +57,8 @@ struct query_header {
 	__be16 additionals;
 };
 
+WORLD_WIRE(struct query_header, wire_query);
+
 /* Type, size and so on behind the root byte of an OPT, and behind those the options. */
 struct query_opt {
 	__u8 root;
@@ -74,7 +76,7 @@ struct query_opt {
 
 MR_INLINE enum mr_stat query_header(struct cursor *c, __u32 dns_len, struct query *ret)
 {
-	const struct query_header *h = cursor_take(c, sizeof(*h));
+	const wire_query *h = cursor_take(c, sizeof(*h));
 	__u32 flags;
 
 	if (!h || dns_len < DNS_HEADER + 1 + 4)
@@ -103,7 +105,7 @@ MR_INLINE int query_option_known(__u32 code, __u32 len)
 }
 
 /* Whether the options between two offsets of the frame fill the room exactly and are all of those we ignore. */
-MR_INLINE int query_options_fine(const struct world_frame *f, __u32 at, __u32 end)
+MR_INLINE int query_options_fine(const struct world_frame *f, __u32 at, __u32 end, __u32 zero)
 {
 	const __u8 *option;
 	struct cursor c;
@@ -121,7 +123,7 @@ MR_INLINE int query_options_fine(const struct world_frame *f, __u32 at, __u32 en
 		len = option[2] << 8 | option[3];
 		if (!query_option_known(option[0] << 8 | option[1], len))
 			return 0;
-		at += 4 + len;
+		at = ((at + 4 + len) ^ zero) & 0x1ffff;	/* each round the same to the verifier */
 	}
 	return at == end;
 }
@@ -131,7 +133,7 @@ MR_INLINE int query_options_fine(const struct world_frame *f, __u32 at, __u32 en
  *
  * @end  offset of the end of the message
  */
-MR_INLINE enum mr_stat query_edns(const struct world_frame *f, __u32 at, __u32 end, struct query *ret)
+MR_INLINE enum mr_stat query_edns(const struct world_frame *f, __u32 at, __u32 end, __u32 zero, struct query *ret)
 {
 	struct cursor c = cursor_at(f, at & QUERY_OFFSET_MASK);
 	const struct query_opt *opt = cursor_take(&c, sizeof(*opt));
@@ -155,7 +157,7 @@ MR_INLINE enum mr_stat query_edns(const struct world_frame *f, __u32 at, __u32 e
 	ret->edns = 1;
 	ret->dnssec_ok = opt->flags_high >> 7;
 	ret->limit = size;
-	return stop == at || query_options_fine(f, at, stop) ? PACKET_GO_ON : MR_STAT_pass_edns_option;
+	return stop == at || query_options_fine(f, at, stop, zero) ? PACKET_GO_ON : MR_STAT_pass_edns_option;
 }
 
 /**
@@ -163,13 +165,14 @@ MR_INLINE enum mr_stat query_edns(const struct world_frame *f, __u32 at, __u32 e
  *
  * @dns       offset of the message in the frame
  * @name_len  from mr_name_walk()
+ * @zero      see there
  */
 MR_INLINE enum mr_stat query_tail(const struct world_frame *f, __u32 dns, __u32 dns_len, __u32 name_len,
-				  struct query *ret)
+				  __u32 zero, struct query *ret)
 {
 	__u32 at = dns + DNS_HEADER + name_len, end = dns + dns_len;
 	struct cursor c = cursor_at(f, at & QUERY_OFFSET_MASK);
-	const __u32 *words = cursor_take(&c, 4);
+	const __u8 *words = cursor_take(&c, 4);
 
 	if (!words || at + 4 > end)
 		return MR_STAT_pass_short;
@@ -185,7 +188,7 @@ MR_INLINE enum mr_stat query_tail(const struct world_frame *f, __u32 dns, __u32 
 		return MR_STAT_pass_type;
 	at += 4;
 	if (ret->more)
-		return query_edns(f, at, end, ret);
+		return query_edns(f, at, end, zero, ret);
 	return at == end ? PACKET_GO_ON : MR_STAT_pass_trailing;
 }
 

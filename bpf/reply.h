@@ -16,6 +16,8 @@
 #include "bpf/query.h"
 
 #define REPLY_TAIL_MASK 2047
+#define REPLY_OFFSET_MASK 511		/* of anything in a front or a short tail */
+#define REPLY_SHORT     64
 #define REPLY_HEAD_ROOM 216		/* what an XDP frame has in front: 256 less the kernel's 40 */
 #define REPLY_FRONT_MAX 512		/* headers and question: at most 62 + 8 + 12 + 259 */
 
@@ -270,6 +272,36 @@ MR_INLINE int reply_headers(const struct world_frame *f, const struct packet *p,
 	return 0;
 }
 
+/*
+ * Write the tail behind the question: a short one by words, the last of which
+ * overlaps the one before so that it ends with the frame; a long one by the
+ * helper, whose call costs as much as some ten words.
+ */
+MR_INLINE void reply_store(struct world_frame *f, __u32 front, struct reply *r, __u32 len)
+{
+	__u32 words = len >> 3, i;
+	struct cursor c = cursor_at(f, front);
+	__u8 *p;
+
+	if (len < 8 || len > REPLY_SHORT) {
+		if (len)
+			world_store(f, front, r->tail, len);
+		return;
+	}
+	for (i = 0; i < REPLY_SHORT / 8; i++) {
+		if (i >= words)
+			break;
+		p = cursor_take(&c, 8);
+		if (!p)
+			return;
+		mr_store64(p, mr_load64(r->tail + 8 * i));
+	}
+	c = cursor_at(f, (front + len - 8) & REPLY_OFFSET_MASK);
+	p = cursor_take(&c, 8);
+	if (p)
+		mr_store64(p, mr_load64(r->tail + ((len - 8) & REPLY_TAIL_MASK)));
+}
+
 /**
  * Turn the frame into the answer whose tail is ready.
  *
@@ -287,11 +319,7 @@ MR_INLINE enum reply_growth reply_send(struct world_frame *f, const struct packe
 		return grown;
 	if (reply_headers(f, p, q, r, sizeof(struct udphdr) + DNS_HEADER + question + len))
 		return REPLY_NO_ROOM;
-	if (len) {
-		len--;
-		world_opaque(len);
-		world_store(f, front, r->tail, (len & REPLY_TAIL_MASK) + 1);
-	}
+	reply_store(f, front, r, len);
 	return grown;
 }
 

@@ -20,6 +20,26 @@ MR_INLINE int rule_maybe(const struct mr_unit *u, struct mr_hash h)
 	return word && (MR_READ(*word) & bits) == bits;
 }
 
+/*
+ * Load what the look at the whole name will load, some work ahead of it, so
+ * that the misses run beside that work.  The bucket is loaded only when the
+ * Bloom word says so: the branch is foreseen well, and names that are in no
+ * list are spared a miss.  Returns whether it does.
+ */
+MR_INLINE int rule_touch(const struct mr_unit *u, const struct mr_name *n, __u32 labels)
+{
+	struct mr_hash h = n->hash[labels];
+	__u32 bucket = u->bucket_base + mr_bucket_first(h, u->bucket_mask);
+	struct mr_filter_bucket *b;
+
+	if (!(u->depths >> labels & 1) || !rule_maybe(u, h))
+		return 0;
+	b = bpf_map_lookup_elem(&mr_filter, &bucket);
+	if (b)
+		(void)MR_READ(b->way[0]);
+	return 1;
+}
+
 /* Fill found with what the unit holds for a name that it may hold. */
 MR_INLINE void rule_probe(const struct mr_unit *u, struct mr_hash h, struct mr_found *found)
 {

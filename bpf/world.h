@@ -15,6 +15,16 @@
 /* Between stages: what was stored is loaded again, so the compiler hands no constants from one to the next. */
 #define world_barrier() __asm__ volatile("" ::: "memory")
 
+/*
+ * A header as it stands in a frame, at any alignment.  BPF's loads need none on
+ * the machines we run on, and clang would cut them into bytes if told.
+ */
+#ifdef __bpf__
+#define WORLD_WIRE(type, name) typedef type name
+#else
+#define WORLD_WIRE(type, name) typedef type __attribute__((aligned(1))) name
+#endif
+
 /* Between a test and a bound for the verifier's sake: the compiler drops bounds that it has proven and 6.1's verifier has not. */
 #define world_opaque(v) __asm__ volatile("" : "+r"(v))
 
@@ -57,8 +67,6 @@ MR_INLINE long world_adjust_tail(struct world_frame *f, int delta)
 
 #else
 
-#include <string.h>
-
 struct world_frame {
 	__u8 *data;
 	__u8 *end;
@@ -78,17 +86,17 @@ MR_INLINE void *world_end(const struct world_frame *f)
 
 MR_INLINE long world_load(struct world_frame *f, __u32 at, void *to, __u32 len)
 {
-	if ((size_t)at + len > (size_t)(f->end - f->data))
+	if ((unsigned long)at + len > (unsigned long)(f->end - f->data))
 		return -1;
-	memcpy(to, f->data + at, len);
+	__builtin_memcpy(to, f->data + at, len);
 	return 0;
 }
 
 MR_INLINE long world_store(struct world_frame *f, __u32 at, void *from, __u32 len)
 {
-	if ((size_t)at + len > (size_t)(f->end - f->data))
+	if ((unsigned long)at + len > (unsigned long)(f->end - f->data))
 		return -1;
-	memcpy(f->data + at, from, len);
+	__builtin_memcpy(f->data + at, from, len);
 	return 0;
 }
 
@@ -105,7 +113,7 @@ MR_INLINE long world_adjust_tail(struct world_frame *f, int delta)
 	if (delta > f->last - f->end || f->end + delta < f->data + 14)
 		return -1;
 	if (delta > 0)
-		memset(f->end, 0, (size_t)delta);
+		__builtin_memset(f->end, 0, (unsigned long)delta);
 	f->end += delta;
 	return 0;
 }

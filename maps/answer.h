@@ -170,6 +170,7 @@ MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *fro
 		w = f[i];
 		t[i] = w;
 		sum = mr_sum_add(sum, i == MR_ANSWER_SUM_HALF ? (__u32)w : w);
+		MR_ORDER();
 	}
 	return (__u32)sum + (__u32)(sum >> 32);
 }
@@ -193,6 +194,7 @@ MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 		w = MR_READ(b->way[i]);
 		same = mr_if_zero((w ^ place) >> 32);
 		unit = (unit & ~same) | (w & same);
+		MR_ORDER();
 	}
 	return (__u32)unit;
 }

@@ -141,14 +141,19 @@ MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *fo
  */
 MR_INLINE int mr_bucket_match(const struct mr_filter_bucket *b, struct mr_hash h, struct mr_found *found)
 {
-	__u64 first = MR_READ(b->way[0]);
+	struct mr_found here = { 0, 0 };
+	__u64 marks = MR_READ(b->way[0]);
 	__u32 i;
 
-	mr_entry_match(first, h, found);
+	mr_entry_match(marks, h, &here);
 	MR_UNROLL
-	for (i = 1; i < MR_BUCKET_WAYS; i++)
-		mr_entry_match(MR_READ(b->way[i]), h, found);
-	return first & MR_ENTRY_OVERFLOW;
+	for (i = 1; i < MR_BUCKET_WAYS; i++) {
+		MR_ORDER();
+		mr_entry_match(MR_READ(b->way[i]), h, &here);
+	}
+	found->exact |= here.exact;
+	found->subtree |= here.subtree;
+	return marks & MR_ENTRY_OVERFLOW;
 }
 
 /* Note what the unit's stash holds for the name; rows that are not in use are zero. */

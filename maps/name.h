@@ -151,6 +151,18 @@ MR_INLINE __u64 mr_name_lower(struct mr_name *n, __u32 len)
 	return sum + (__u32)w + (w >> 32);
 }
 
+/*
+ * Eight octets at any offset, put together from two aligned words: a load
+ * across two stores that have just been made waits for both to reach the cache.
+ */
+MR_INLINE __u64 mr_name_word(const struct mr_name *n, __u32 off)
+{
+	const __u8 *p = n->text + (off & MR_NAME_MASK & ~7U);
+	__u32 shift = 8 * (off & 7);
+
+	return mr_load64(p) >> shift | mr_load64(p + 8) << 1 << (63 - shift);
+}
+
 /**
  * Hash a walked, lower-case name and all its parents into n->at and n->hash.
  *
@@ -170,6 +182,7 @@ MR_INLINE void mr_name_fold(struct mr_name *n, __u32 labels, const struct mr_sec
 		if (i >= labels)
 			break;
 		off = n->left[(labels - 1 - i) & (MR_LABELS_MAX - 1)] & MR_NAME_MASK;
+		n->at[i] = off;
 		len = (n->text[off] & 63) + 1;
 		words = len >> 3;
 		a0 = 0;
@@ -177,18 +190,25 @@ MR_INLINE void mr_name_fold(struct mr_name *n, __u32 labels, const struct mr_sec
 		for (j = 0; j < MR_LABEL_WORDS; j++) {
 			if (j >= words)
 				break;
-			w = mr_load64(n->text + ((off + 8 * j) & MR_NAME_MASK));
+			w = mr_name_word(n, off + 8 * j);
 			a0 += mr_nh(w, s->label[0][j][0], s->label[0][j][1]);
+			MR_ORDER();
 			a1 += mr_nh(w, s->label[1][j][0], s->label[1][j][1]);
+			MR_ORDER();
 		}
-		w = mr_load64(n->text + ((off + 8 * words) & MR_NAME_MASK)) & ((1ULL << (8 * (len & 7))) - 1);
+		w = mr_name_word(n, off + 8 * words) & ((1ULL << (8 * (len & 7))) - 1);
 		a0 += mr_nh(w, s->label[0][words][0], s->label[0][words][1]);
+		MR_ORDER();
 		a1 += mr_nh(w, s->label[1][words][0], s->label[1][words][1]);
-		c0 = mr_nh(a0, s->fold[0][i][0], s->fold[0][i][1]) + mr_nh(c0, s->fold[0][i][2], s->fold[0][i][3]);
-		c1 = mr_nh(a1, s->fold[1][i][0], s->fold[1][i][1]) + mr_nh(c1, s->fold[1][i][2], s->fold[1][i][3]);
-		n->at[i] = off;
+		MR_ORDER();
+		c0 = mr_nh(c0, s->fold[0][i][2], s->fold[0][i][3]);
+		c0 += mr_nh(a0, s->fold[0][i][0], s->fold[0][i][1]);
 		n->hash[i + 1].h0 = mr_finish(c0);
+		MR_ORDER();
+		c1 = mr_nh(c1, s->fold[1][i][2], s->fold[1][i][3]);
+		c1 += mr_nh(a1, s->fold[1][i][0], s->fold[1][i][1]);
 		n->hash[i + 1].h1 = mr_finish(c1);
+		MR_ORDER();
 	}
 }
 

@@ -38,6 +38,16 @@ MR_INLINE __u64 mr_if_zero(__u64 v)
 	return (__u64)((__s64)v >> 63);
 }
 
+/*
+ * Loads stay behind this.  BPF has ten registers: clang fetches all keys of a
+ * hash at once, far from where they are used, and then spills them.
+ */
+#ifdef __bpf__
+#define MR_ORDER() __asm__ volatile("" ::: "memory")
+#else
+#define MR_ORDER() ((void)0)
+#endif
+
 /* Eight bytes of whatever they belong to. */
 typedef __u64 __attribute__((may_alias)) mr_word;
 

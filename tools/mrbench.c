@@ -11,35 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/libbpf.h>
+#include "base/log.h"
 #include "tools/mrbench.h"
 
 static const char usage[] =
-	"usage: mrbench [options] ns               nanoseconds a packet, over the null program\n"
+	"usage: mrbench [options] ns INTERFACE     nanoseconds a packet, over the null program\n"
 	"       mrbench [options] maps             BPF_MAP_TYPE_HASH beside tables of our own\n"
-	"       mrbench [options] serve INTERFACE  attach a subject; commands on stdin: reflect, fastpath, stats, quit\n"
-	"       mrbench [options] names SPACE N    N queries for kxdpgun; SPACE is blocked, cached or unknown\n"
+	"       mrbench [options] serve INTERFACE  attach a subject; commands on stdin: reflect, fastpath, stats,\n"
+	"                                          blocked FILE, cached FILE (queries for kxdpgun), quit\n"
 	"options: --names N (1000000)  --answers N (200000)  --hot N (1000)  --packets N, of one measurement (50000)\n"
 	"         --rounds N, to keep (25)  --seconds S, at most (60)  --cpu N, to stay on (the last)\n";
-
-static int print_names(const char *space, const char *count)
-{
-	static const char *const names[] = { "blocked", "cached", "unknown" };
-	uint32_t n = (uint32_t)strtoul(count, NULL, 10);
-	struct bench_name name;
-	char text[64];
-
-	for (unsigned s = 0; s < 3; s++) {
-		if (strcmp(space, names[s]))
-			continue;
-		for (uint32_t i = 0; i < n; i++) {
-			bench_name(s, i, &name);
-			bench_name_text(&name, text);
-			printf("%s A E\n", text);
-		}
-		return 0;
-	}
-	return -EINVAL;
-}
 
 /* A count in @min..@max; exits with the reason. */
 static double number(const char *option, const char *text, double min, double max)
@@ -106,22 +87,19 @@ int main(int argc, char **argv)
 	const char *command = left > 0 ? argv[first] : "";
 	char text[768];
 
+	log_set_level(LOG_LEVEL_WARN);
 	libbpf_set_print(to_stderr);
 	warn_build();
-	if (!strcmp(command, "names") && left == 3) {
-		err = print_names(argv[first + 1], argv[first + 2]);
+	o.cpu = bench_pin(o.cpu);
+	if (!strcmp(command, "ns") && left == 2) {
+		err = bench_ns(&o, argv[first + 1], &at);
+	} else if (!strcmp(command, "maps") && left == 1) {
+		err = bench_maps(&o, &at);
+	} else if (!strcmp(command, "serve") && left == 2) {
+		err = bench_serve(&o, argv[first + 1], &at);
 	} else {
-		o.cpu = bench_pin(o.cpu);
-		if (!strcmp(command, "ns") && left == 1) {
-			err = bench_ns(&o, &at);
-		} else if (!strcmp(command, "maps") && left == 1) {
-			err = bench_maps(&o, &at);
-		} else if (!strcmp(command, "serve") && left == 2) {
-			err = bench_serve(&o, argv[first + 1], &at);
-		} else {
-			fputs(usage, stderr);
-			return 2;
-		}
+		fputs(usage, stderr);
+		return 2;
 	}
 	if (err) {
 		if (!at.why[0])

@@ -64,40 +64,44 @@ struct bench_sizes {
 struct bench_tables;
 
 /**
- * Load the program and fill its tables: names of BENCH_BLOCKED and BENCH_LONG
- * as subtrees, one A record for each of BENCH_CACHED, NXDOMAIN for
- * BENCH_NEGATIVE.
+ * Load the program, attach it natively and fill its tables by the daemon's own
+ * rooms: names of BENCH_BLOCKED and BENCH_LONG as subtrees, one A record for
+ * each of BENCH_CACHED, NXDOMAIN for BENCH_NEGATIVE.
  *
- * @ifindex, @mac  the interface that frames arrive by
- *
- * Returns 0 or a negative errno with @reterr.
+ * Returns 0; -EOPNOTSUPP when there is no native XDP; another negative errno
+ * with @reterr.
  */
-int bench_tables_new(const struct bench_sizes *sizes, unsigned ifindex, const uint8_t mac[6],
-		     struct bench_tables **ret, struct err_at *reterr);
+int bench_tables_new(const struct bench_sizes *sizes, const char *interface, struct bench_tables **ret,
+		     struct err_at *reterr);
 void bench_tables_free(struct bench_tables *t);
 
 int bench_tables_program(const struct bench_tables *t);
-/* The number of the i-th name of BENCH_CACHED that has an answer: few numbers are left out, none of the first thousand. */
-uint32_t bench_tables_answer(const struct bench_tables *t, uint32_t i);
+/* Put a program behind the link on the interface, without detaching.  Returns 0 or a negative errno. */
+int bench_tables_attach(const struct bench_tables *t, int program);
+/* How many names of a space have an answer (@otherwise when the space has none), and the number of the i-th of these. */
+uint32_t bench_tables_count(const struct bench_tables *t, enum bench_space space, uint32_t otherwise);
+uint32_t bench_tables_number(const struct bench_tables *t, enum bench_space space, uint32_t i);
 uint64_t bench_tables_filter_bytes(const struct bench_tables *t);
 uint64_t bench_tables_answer_bytes(const struct bench_tables *t);
 uint32_t bench_tables_insns(const struct bench_tables *t);
 
 /* Counters summed over CPUs. */
-int bench_tables_stats(const struct bench_tables *t, struct mr_stats *ret);
+void bench_tables_stats(const struct bench_tables *t, struct mr_stats *ret);
 
 /* ---- running ---- */
-
-struct mrbench_bpf;
 
 /**
  * Run a program @repeat times.
  *
- * @ret_ns  mean nanoseconds a run
+ * @ifindex  the interface that its frames arrive by; 0: the loopback device
+ * @ret_ns   mean nanoseconds a run
  *
  * Returns 0; -EPROTO when the last run did not give @expect; what the system call says.
  */
-int bench_run(int program, uint32_t repeat, uint32_t expect, double *ret_ns, struct err_at *reterr);
+int bench_run(int program, unsigned ifindex, uint32_t repeat, uint32_t expect, double *ret_ns, struct err_at *reterr);
+
+/* The MAC of an interface.  Returns 0 or a negative errno with @reterr. */
+int bench_mac(const char *interface, uint8_t ret[6], struct err_at *reterr);
 
 /* Stay on one CPU; -1: the last one.  Returns the CPU or a negative errno. */
 int bench_pin(int cpu);
@@ -123,7 +127,7 @@ struct bench_options {
 	int cpu;
 };
 
-int bench_ns(const struct bench_options *o, struct err_at *reterr);
+int bench_ns(const struct bench_options *o, const char *interface, struct err_at *reterr);
 int bench_maps(const struct bench_options *o, struct err_at *reterr);
 int bench_serve(const struct bench_options *o, const char *interface, struct err_at *reterr);
 

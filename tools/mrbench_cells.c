@@ -9,6 +9,7 @@
  * The counters must say that every packet took the way that the cell is about.
  */
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,9 @@
 
 #define NULL_SLACK   1.12
 #define ROUNDS_MAX   2000
-#define IFINDEX_LO   1			/* frames of BPF_PROG_TEST_RUN arrive by the loopback device */
-
-static const uint8_t server_mac[6] = { 0x02, 0x53, 0, 0, 0, 0x02 };
 
 /* How many names a cell asks for. */
-enum count { HOT, ALL_NAMES, ALL_ANSWERS };
+enum count { HOT, ALL };
 
 /* A cell: its frames, and what must become of them. */
 static const struct cell_row {
@@ -40,9 +38,9 @@ static const struct cell_row {
 	{ "pass_ns",              BENCH_UNKNOWN,  HOT,         BENCH_OTHER, XDP_PASS, MR_STAT_pass_other },
 	{ "unknown_ns",           BENCH_UNKNOWN,  HOT,         BENCH_V4,    XDP_PASS, MR_STAT_pass_miss },
 	{ "blocked_hot_ns",       BENCH_BLOCKED,  HOT,         BENCH_V4,    XDP_TX,   MR_STAT_blocked },
-	{ "blocked_random_ns",    BENCH_BLOCKED,  ALL_NAMES,   BENCH_V4,    XDP_TX,   MR_STAT_blocked },
+	{ "blocked_random_ns",    BENCH_BLOCKED,  ALL,         BENCH_V4,    XDP_TX,   MR_STAT_blocked },
 	{ "cached_hot_ns",        BENCH_CACHED,   HOT,         BENCH_V4,    XDP_TX,   MR_STAT_cached },
-	{ "cached_random_ns",     BENCH_CACHED,   ALL_ANSWERS, BENCH_V4,    XDP_TX,   MR_STAT_cached },
+	{ "cached_random_ns",     BENCH_CACHED,   ALL,         BENCH_V4,    XDP_TX,   MR_STAT_cached },
 	{ "blocked_ipv6_hot_ns",  BENCH_BLOCKED,  HOT,         BENCH_V6,    XDP_TX,   MR_STAT_blocked },
 	{ "blocked_long_hot_ns",  BENCH_LONG,     HOT,         BENCH_V4,    XDP_TX,   MR_STAT_blocked },
 	{ "cached_ipv6_hot_ns",   BENCH_CACHED,   HOT,         BENCH_V6,    XDP_TX,   MR_STAT_cached },
@@ -66,18 +64,21 @@ struct bench {
 		uint32_t first, count, next;
 	} set[CELLS];
 	struct series cell[CELLS], chase_a, chase_b;
-	unsigned rounds;
+	unsigned rounds, ifindex;
+	uint8_t mac[6];
 };
 
-static uint32_t count_of(const struct bench_options *o, const struct cell_row *row)
+/* How many names there are to choose a cell's from, and how many it takes. */
+static uint32_t space_size(const struct bench *b, enum bench_space space)
 {
-	return row->count == ALL_NAMES ? o->sizes.names : row->count == ALL_ANSWERS ? o->sizes.answers : o->sizes.hot;
+	return bench_tables_count(b->tables, space, space == BENCH_BLOCKED ? b->o->sizes.names : b->o->sizes.hot);
 }
 
-/* How many names there are to choose a cell's from. */
-static uint32_t space_size(const struct bench_options *o, enum bench_space space)
+static uint32_t count_of(const struct bench *b, const struct cell_row *row)
 {
-	return space == BENCH_BLOCKED ? o->sizes.names : space == BENCH_CACHED ? o->sizes.answers : o->sizes.hot;
+	uint32_t all = space_size(b, row->space), hot = b->o->sizes.hot;
+
+	return row->count == HOT && hot < all ? hot : all;
 }
 
 static int load(struct bench *b, struct err_at *reterr)
@@ -90,7 +91,7 @@ static int load(struct bench *b, struct err_at *reterr)
 		return err_why(reterr, -errno, "the benchmark's own program does not open");
 	for (size_t i = 0; i < CELLS; i++) {
 		b->set[i].first = frames;
-		b->set[i].count = count_of(b->o, &cells[i]);
+		b->set[i].count = count_of(b, &cells[i]);
 		frames += b->set[i].count;
 	}
 	bpf_map__set_max_entries(b->skel->maps.bench_frames, frames);
@@ -118,13 +119,12 @@ static int make_frames(struct bench *b)
 	uint32_t *order;
 
 	for (size_t c = 0; c < CELLS; c++) {
-		order = bench_shuffle(space_size(b->o, cells[c].space), c);
+		order = bench_shuffle(space_size(b, cells[c].space), c);
 		if (!order)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < b->set[c].count; i++) {
-			bench_name(cells[c].space, cells[c].space == BENCH_CACHED ? bench_tables_answer(b->tables, order[i])
-										  : order[i], &name);
-			bench_frame(&name, cells[c].shape, server_mac, (uint16_t)(i * 40503), &b->frames[b->set[c].first + i]);
+			bench_name(cells[c].space, bench_tables_number(b->tables, cells[c].space, order[i]), &name);
+			bench_frame(&name, cells[c].shape, b->mac, (uint16_t)(i * 40503), &b->frames[b->set[c].first + i]);
 		}
 		free(order);
 	}
@@ -146,7 +146,7 @@ static int run(struct bench *b, size_t c, int subject, uint32_t verdict, uint32_
 	b->skel->data->bench_count = b->set[c].count;
 	b->skel->bss->bench_next = at;
 	b->skel->bss->bench_home = 0;
-	err = bench_run(bpf_program__fd(b->skel->progs.bench_wrap), repeat, verdict, ret_ns, reterr);
+	err = bench_run(bpf_program__fd(b->skel->progs.bench_wrap), b->ifindex, repeat, verdict, ret_ns, reterr);
 	if (err)
 		err_where(reterr, NULL, 0, cells[c].name);
 	return err;
@@ -157,10 +157,8 @@ static int check_way(struct bench *b, size_t c, const struct mr_stats *before, u
 {
 	struct mr_stats now;
 	uint64_t seen;
-	int err = bench_tables_stats(b->tables, &now);
 
-	if (err)
-		return err;
+	bench_tables_stats(b->tables, &now);
 	seen = now.count[cells[c].stat] - before->count[cells[c].stat];
 	if (seen == packets)
 		return 0;
@@ -178,9 +176,8 @@ static int measure(struct bench *b, size_t c, struct err_at *reterr)
 	struct mr_stats before;
 	double ignored;
 
-	err = bench_tables_stats(b->tables, &before);
-	if (!err)
-		err = run(b, c, fast, cells[c].verdict, at, warm, &ignored, reterr);
+	bench_tables_stats(b->tables, &before);
+	err = run(b, c, fast, cells[c].verdict, at, warm, &ignored, reterr);
 	if (!err)
 		err = run(b, c, null, XDP_TX, at, repeat, &s->before[b->rounds], reterr);
 	if (!err)
@@ -199,7 +196,7 @@ static int chase(struct bench *b, struct bpf_program *program, struct series *s,
 	err = run(b, 0, null, XDP_TX, 0, b->o->repeat, &s->before[b->rounds], reterr);
 	b->skel->bss->bench_at = s->at;
 	if (!err)
-		err = bench_run(bpf_program__fd(program), repeat, XDP_TX, &s->ns[b->rounds], reterr);
+		err = bench_run(bpf_program__fd(program), 0, repeat, XDP_TX, &s->ns[b->rounds], reterr);
 	s->at = b->skel->bss->bench_at;
 	s->ns[b->rounds] /= BENCH_STEPS;
 	if (!err)
@@ -312,7 +309,7 @@ static int report(const struct bench *b)
 	json_object_set_new(out, "detail", detail);
 	json_object_set_new(out, "rounds", json_integer(b->rounds));
 	json_object_set_new(out, "names", json_integer(b->o->sizes.names));
-	json_object_set_new(out, "answers", json_integer(b->o->sizes.answers));
+	json_object_set_new(out, "answers", json_integer(bench_tables_count(b->tables, BENCH_CACHED, 0)));
 	json_object_set_new(out, "hot", json_integer(b->o->sizes.hot));
 	json_object_set_new(out, "packets", json_integer(b->o->repeat));
 	json_object_set_new(out, "filter_bytes", json_integer((json_int_t)bench_tables_filter_bytes(b->tables)));
@@ -325,7 +322,7 @@ static int report(const struct bench *b)
 	return 0;
 }
 
-int bench_ns(const struct bench_options *o, struct err_at *reterr)
+int bench_ns(const struct bench_options *o, const char *interface, struct err_at *reterr)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	int err = -ENOMEM;
@@ -333,7 +330,10 @@ int bench_ns(const struct bench_options *o, struct err_at *reterr)
 	if (!b)
 		goto out;
 	b->o = o;
-	err = bench_tables_new(&o->sizes, IFINDEX_LO, server_mac, &b->tables, reterr);
+	b->ifindex = if_nametoindex(interface);
+	err = bench_mac(interface, b->mac, reterr);
+	if (!err)
+		err = bench_tables_new(&o->sizes, interface, &b->tables, reterr);
 	if (!err)
 		err = load(b, reterr);
 	if (!err)

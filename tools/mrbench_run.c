@@ -4,18 +4,22 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <linux/bpf.h>
 #include "tools/mrbench.h"
 
-int bench_run(int program, uint32_t repeat, uint32_t expect, double *ret_ns, struct err_at *reterr)
+int bench_run(int program, unsigned ifindex, uint32_t repeat, uint32_t expect, double *ret_ns, struct err_at *reterr)
 {
 	/* Long enough that the wrapper can cut it to any frame, short enough for any head. */
 	uint8_t frame[BENCH_FRAME_MAX] = { 0 };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = sizeof(frame), .repeat = (int)repeat);
+	struct xdp_md ctx = { .data_end = sizeof(frame), .ingress_ifindex = ifindex };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = sizeof(frame), .repeat = (int)repeat,
+		    .ctx_in = ifindex ? &ctx : NULL, .ctx_size_in = ifindex ? sizeof(ctx) : 0);
 	int err = bpf_prog_test_run_opts(program, &opts);
 
 	if (err)
@@ -24,6 +28,24 @@ int bench_run(int program, uint32_t repeat, uint32_t expect, double *ret_ns, str
 		return err_why(reterr, -EPROTO, "a program gave verdict %u where %u was expected", opts.retval, expect);
 	*ret_ns = opts.duration;
 	return 0;
+}
+
+int bench_mac(const char *interface, uint8_t ret[6], struct err_at *reterr)
+{
+	unsigned m[6] = { 0 };
+	char path[64];
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/address", interface);
+	f = fopen(path, "re");
+	if (!f)
+		return err_why(reterr, -ENODEV, "there is no interface %s here", interface);
+	n = fscanf(f, "%x:%x:%x:%x:%x:%x", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5]);
+	fclose(f);
+	for (int i = 0; i < 6; i++)
+		ret[i] = (uint8_t)m[i];
+	return n == 6 ? 0 : err_why(reterr, -EINVAL, "interface %s has no MAC", interface);
 }
 
 int bench_pin(int cpu)

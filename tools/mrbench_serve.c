@@ -4,68 +4,35 @@
  *
  * Fills the tables, attaches, and obeys lines on stdin, each answered by one
  * line of JSON: "reflect" and "fastpath" put that program behind the one link
- * (which is updated, never detached), "stats" tells the counters, "quit" or the
- * end of stdin detaches and ends.
+ * (which is updated, never detached), "blocked FILE" and "cached FILE" write
+ * queries for kxdpgun, "stats" tells the counters, "quit" or the end of stdin
+ * detaches and ends.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <net/if.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/if_link.h>
 #include "tools/mrbench.h"
 #include "tools/mrbench.skel.h"
 
 struct serve {
 	struct mrbench_bpf *skel;
 	struct bench_tables *tables;
-	int link;
+	uint32_t hot;
 };
 
-static int mac_of(const char *interface, uint8_t ret[6])
+static int load_reflector(struct serve *s, struct err_at *reterr)
 {
-	unsigned m[6] = { 0 };
-	char path[64];
-	int n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s/address", interface);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	n = fscanf(f, "%x:%x:%x:%x:%x:%x", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5]);
-	fclose(f);
-	for (int i = 0; i < 6; i++)
-		ret[i] = (uint8_t)m[i];
-	return n == 6 ? 0 : -EINVAL;
-}
-
-static int attach(struct serve *s, const char *interface, struct err_at *reterr)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);
-	uint8_t mac[6];
 	int err;
 
-	err = mac_of(interface, mac);
-	if (err)
-		return err_why(reterr, err, "interface %s: %s", interface, strerror(-err));
 	s->skel = mrbench_bpf__open();
 	if (!s->skel)
 		return -errno;
 	bpf_program__set_autoload(s->skel->progs.bench_find_hash, false);
 	bpf_program__set_autoload(s->skel->progs.bench_find_own, false);
 	err = mrbench_bpf__load(s->skel);
-	if (err)
-		return err_why(reterr, err, "the reflector does not load: %s", strerror(-err));
-	err = 0;
-	s->link = bpf_link_create(bpf_program__fd(s->skel->progs.bench_reflect), (int)if_nametoindex(interface), BPF_XDP, &opts);
-	if (s->link < 0)
-		return err_why(reterr, s->link, "interface %s takes no program in native mode: %s", interface, strerror(-s->link));
-	return err;
+	return err ? err_why(reterr, err, "the reflector does not load: %s", strerror(-err)) : 0;
 }
 
 static int print_stats(const struct serve *s)
@@ -76,10 +43,8 @@ static int print_stats(const struct serve *s)
 #undef ROW
 	};
 	struct mr_stats stats;
-	int err = bench_tables_stats(s->tables, &stats);
 
-	if (err)
-		return err;
+	bench_tables_stats(s->tables, &stats);
 	printf("{");
 	for (int i = 0; i < MR_STATS_COUNT; i++)
 		if (stats.count[i] || !i)
@@ -88,9 +53,28 @@ static int print_stats(const struct serve *s)
 	return 0;
 }
 
+/* Write the queries of a hot set as kxdpgun reads them: type A, with EDNS. */
+static int write_queries(const struct serve *s, enum bench_space space, const char *path)
+{
+	uint32_t count = bench_tables_count(s->tables, space, s->hot);
+	struct bench_name name;
+	char text[64];
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return -errno;
+	for (uint32_t i = 0; i < count && i < s->hot; i++) {
+		bench_name(space, bench_tables_number(s->tables, space, i), &name);
+		bench_name_text(&name, text);
+		fprintf(f, "%s A E\n", text);
+	}
+	printf("{\"queries\": \"%s\"}\n", path);
+	return fclose(f) ? -errno : 0;
+}
+
 static int obey(struct serve *s, const char *line)
 {
-	int program = -1;
+	int program = -1, err;
 
 	if (!strcmp(line, "reflect"))
 		program = bpf_program__fd(s->skel->progs.bench_reflect);
@@ -98,30 +82,31 @@ static int obey(struct serve *s, const char *line)
 		program = bench_tables_program(s->tables);
 	else if (!strcmp(line, "stats"))
 		return print_stats(s);
+	else if (!strncmp(line, "blocked ", 8))
+		return write_queries(s, BENCH_BLOCKED, line + 8);
+	else if (!strncmp(line, "cached ", 7))
+		return write_queries(s, BENCH_CACHED, line + 7);
 	if (program < 0) {
-		printf("{\"error\": \"expected reflect, fastpath, stats or quit\"}\n");
+		printf("{\"error\": \"expected reflect, fastpath, blocked FILE, cached FILE, stats or quit\"}\n");
 		return 0;
 	}
-	if (bpf_link_update(s->link, program, NULL))
-		return -errno;
-	printf("{\"subject\": \"%s\"}\n", line);
-	return 0;
+	err = bench_tables_attach(s->tables, program);
+	if (!err)
+		printf("{\"subject\": \"%s\"}\n", line);
+	return err;
 }
 
 int bench_serve(const struct bench_options *o, const char *interface, struct err_at *reterr)
 {
-	struct serve s = { .link = -1 };
-	char line[64];
-	uint8_t mac[6];
+	struct serve s = { .hot = o->sizes.hot };
+	char line[512];
 	int err;
 
-	err = attach(&s, interface, reterr);
+	err = load_reflector(&s, reterr);
 	if (!err)
-		err = mac_of(interface, mac);
-	if (!err)
-		err = bench_tables_new(&o->sizes, if_nametoindex(interface), mac, &s.tables, reterr);
+		err = bench_tables_new(&o->sizes, interface, &s.tables, reterr);
 	if (!err) {
-		printf("{\"subject\": \"reflect\"}\n");
+		printf("{\"subject\": \"fastpath\"}\n");
 		fflush(stdout);
 	}
 	while (!err && fgets(line, sizeof(line), stdin)) {
@@ -131,8 +116,6 @@ int bench_serve(const struct bench_options *o, const char *interface, struct err
 		err = obey(&s, line);
 		fflush(stdout);
 	}
-	if (s.link >= 0)
-		close(s.link);
 	mrbench_bpf__destroy(s.skel);
 	bench_tables_free(s.tables);
 	return err;

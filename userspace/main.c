@@ -21,20 +21,29 @@
 struct daemon {
 	uv_loop_t loop;
 	uv_signal_t hup;
+	uv_timer_t reload;
 	uv_signal_t term;
 	uv_signal_t intr;
 	struct control *control;
 	struct api *api;
 };
 
-static void on_hup(uv_signal_t *s, int signum)
+static void on_reload(uv_timer_t *t)
 {
-	struct daemon *d = s->data;
+	struct daemon *d = t->data;
 	struct err_at at = { 0 };
 
 	process_notify_reloading();
 	control_reload(d->control, &at);
 	process_notify("READY=1");
+}
+
+/* Those that came while a reload ran are heard in a row: one reload is for all of them, and none when SIGTERM is among them. */
+static void on_hup(uv_signal_t *s, int signum)
+{
+	struct daemon *d = s->data;
+
+	uv_timer_start(&d->reload, on_reload, 0, 0);
 }
 
 static void on_term(uv_signal_t *s, int signum)
@@ -103,10 +112,11 @@ static struct config *read_config(const char *path)
 static void watch_signals(struct daemon *d)
 {
 	signal(SIGPIPE, SIG_IGN);
+	uv_timer_init(&d->loop, &d->reload);
 	uv_signal_init(&d->loop, &d->hup);
 	uv_signal_init(&d->loop, &d->term);
 	uv_signal_init(&d->loop, &d->intr);
-	d->hup.data = d->term.data = d->intr.data = d;
+	d->reload.data = d->hup.data = d->term.data = d->intr.data = d;
 	uv_signal_start(&d->hup, on_hup, SIGHUP);
 	uv_signal_start(&d->term, on_term, SIGTERM);
 	uv_signal_start(&d->intr, on_term, SIGINT);
@@ -117,6 +127,7 @@ static void stop(struct daemon *d)
 	process_notify("STOPPING=1");
 	api_stop(d->api);
 	control_stop(d->control);
+	uv_close((uv_handle_t *)&d->reload, NULL);
 	uv_close((uv_handle_t *)&d->hup, NULL);
 	uv_close((uv_handle_t *)&d->term, NULL);
 	uv_close((uv_handle_t *)&d->intr, NULL);

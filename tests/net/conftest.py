@@ -5,6 +5,7 @@ Nothing runs, and every test says why, where there is no root, no build, or no
 network namespaces.  The lab's prefix has our PID, so that two runs do not meet.
 """
 import os
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -19,7 +20,11 @@ def _obstacle():
         return "must be root: makes network namespaces"
     for name in ("millraced", "millctl", "mrstub"):
         if not (lane.BUILD / name).exists():
-            return f"build/{name} is missing: run make first"
+            return f"{name} is missing in {lane.BUILD.name}: run make first"
+    if not os.path.exists("/proc/sys/kernel/unprivileged_bpf_disabled"):
+        return "this kernel has no BPF"
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode:
+        return "no network namespaces can be made here"
     return None
 
 
@@ -28,6 +33,12 @@ def pytest_collection_modifyitems(items):
     if reason:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.ensure_newline()
+    for text in lane.figures:
+        terminalreporter.write_line(f"# figure: {text}")
 
 
 @pytest.fixture(scope="session")

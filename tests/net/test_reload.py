@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SIGHUP and millctl reload: at once in both worlds, or not at all."""
 import json
+import os
 
 import pytest
 
@@ -9,14 +10,26 @@ import lane
 LISTS = [{"name": "list", "file": "list.txt"}]
 
 
+FIRST = {"filter": {"lists": LISTS}}
+
+
 @pytest.fixture(scope="module")
-def served(lab, stub, folder):
-    d = lane.Daemon(lab, folder / "d", {"filter": {"lists": LISTS}})
+def running(lab, stub, folder):
+    d = lane.Daemon(lab, folder / "d", FIRST)
     d.list("list.txt", "old.list.test", "both.list.test")
     try:
         yield d.start()
     finally:
         d.close()
+
+
+@pytest.fixture
+def served(running):
+    """The file's daemon, with configuration and list as at its start whatever the test before has done."""
+    running.write(FIRST)
+    running.list("list.txt", "old.list.test", "both.list.test")
+    assert running.hup()["reloads"]["last_error"] == ""
+    return running
 
 
 def test_a_changed_list_is_in_force_at_once_in_kernel_and_daemon(served):
@@ -53,6 +66,36 @@ def test_a_chain_to_a_name_that_becomes_blocked(served):
     served.list("list.txt", "both.list.test", "chain.up.test")
     served.hup()
     assert served.ask("chain.up.test").data == ["A 0.0.0.0"]
+
+
+@pytest.mark.parametrize("what", ["list", "configuration"])
+def test_a_pipe_in_place_of_a_file_holds_up_nobody(served, what):
+    served.list("list.txt", "old.list.test")
+    served.hup()
+    file = served.folder / "list.txt" if what == "list" else served.file
+    text = file.read_text()
+    file.unlink()
+    os.mkfifo(file)
+    try:
+        assert served.hup()["reloads"]["failed"] >= 1
+        assert served.ask("old.list.test").data == ["A 0.0.0.0"]
+    finally:
+        file.unlink()
+        file.write_text(text)
+    served.hup()
+
+
+def test_another_state_directory_waits_for_the_next_start(served):
+    config = served.config
+    served.write({**config, "state": str(served.folder / "missing" / "state")})
+    failed = served.get("status")["reloads"]["failed"]
+    served.list("list.txt", "state.list.test")
+    try:
+        assert served.hup()["reloads"]["failed"] == failed
+        assert served.ask("state.list.test").data == ["A 0.0.0.0"]
+        assert "state has changed" in served.said()
+    finally:
+        served.write(config)
 
 
 def test_block_mode_and_ttl_change_with_a_reload(served):
@@ -103,8 +146,8 @@ def test_a_bad_configuration_is_refused_with_file_line_and_key_and_the_old_one_s
     good = served.file.read_text()
     bad = lane.merged(served.config, change)
     served.file.write_text(json.dumps(bad, indent=1))
-    word = key.rsplit(".")[-1] if words != "lits" else "lits"
-    line = next(i for i, text in enumerate(served.file.read_text().splitlines(), 1) if f'"{word}"' in text)
+    word = words if words == "lits" else key.rsplit(".")[-1]
+    line = max(i for i, text in enumerate(served.file.read_text().splitlines(), 1) if f'"{word}":' in text)
     try:
         status = served.hup()
         error = status["reloads"]["last_error"]
@@ -134,17 +177,15 @@ def test_a_file_that_is_no_yaml_is_refused(served):
         served.hup()
 
 
-def test_a_list_that_has_gone_is_said_and_what_it_held_stays_blocked(served):
+def test_a_reload_without_a_list_is_refused_and_what_it_held_stays_blocked(served):
     (served.folder / "list.txt").rename(served.folder / "moved.txt")
     try:
-        served.hup()
-        row = served.get("lists")["lists"][0]
-        assert "list.txt" in row["file"] and row["error"]
-        assert served.ask("both.list.test").data == ["A 0.0.0.0"]
+        assert "list.txt" in served.hup()["reloads"]["last_error"]
+        for reply in served.ask("both.list.test"), served.ask("both.list.test", tcp=True):
+            assert reply.data == ["A 0.0.0.0"]
     finally:
         (served.folder / "moved.txt").rename(served.folder / "list.txt")
-        served.hup()
-    assert served.get("lists")["lists"][0]["error"] == ""
+    assert served.hup()["reloads"]["last_error"] == ""
 
 
 def test_reloads_under_load_lose_nothing(served, lab, tmp_path):

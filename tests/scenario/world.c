@@ -140,7 +140,10 @@ static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
+	s->block.mode = (uint8_t)f->filter_block_mode;
 	s->block.ttl = f->filter_block_ttl;
+	memcpy(s->block.ipv4, f->filter_block_ipv4.ip + 12, sizeof(s->block.ipv4));
+	memcpy(s->block.ipv6, f->filter_block_ipv6.ip, sizeof(s->block.ipv6));
 	s->udp.recursion = f->upstreams_servers.count > 0;
 	s->udp.udp_max = 1232;
 	s->tcp = s->udp;
@@ -161,6 +164,10 @@ static struct config *copy_config(const struct config *from)
 	if (config_load("", 0, NULL, &to, &errors))
 		return NULL;
 	to->upstreams_servers = from->upstreams_servers;
+	to->filter_block_mode = from->filter_block_mode;
+	to->filter_block_ttl = from->filter_block_ttl;
+	to->filter_block_ipv4 = from->filter_block_ipv4;
+	to->filter_block_ipv6 = from->filter_block_ipv6;
 	to->cache_min_ttl = from->cache_min_ttl;
 	to->cache_max_ttl = from->cache_max_ttl;
 	to->cache_negative_ttl_max = from->cache_negative_ttl_max;

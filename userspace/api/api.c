@@ -23,6 +23,7 @@
 #define CONNECTION_BYTES (32 * 1024)	/* request line and headers */
 #define BODY_MAX         (64 * 1024)
 #define IDLE_S           30
+#define STREAMS_END_MS   600	/* more than a stream waits for its next event */
 
 #define API_COUNTERS(ROW) \
 	ROW(api_requests, "requests to the admin API") \
@@ -37,7 +38,7 @@ struct api {
 	struct control *control;
 	struct MHD_Daemon *http;
 	struct count_shard *count;
-	_Atomic bool stopping;
+	struct api_life life;
 	_Atomic unsigned connections;
 	char path[256];
 	dev_t dev;			/* of our socket's name */
@@ -109,14 +110,14 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
 static enum MHD_Result answer(struct api *a, struct MHD_Connection *c, const char *path, const char *method,
 			      size_t body_size)
 {
-	struct api_request r = { .control = a->control, .stopping = &a->stopping, .connection = c };
+	struct api_request r = { .control = a->control, .life = &a->life, .connection = c };
 	const char *allow = NULL;
 	struct MHD_Response *m;
 	json_t *body = NULL;
 	unsigned status;
 
 	count(a, COUNT_api_requests);
-	if (atomic_load(&a->stopping))
+	if (atomic_load(&a->life.stopping))
 		status = api_fail_errno(&body, -ESHUTDOWN, "not answered", NULL);
 	else if (body_size)
 		status = api_fail(&body, MHD_HTTP_BAD_REQUEST, "body", "no body", "no route takes a body, and this one had %zu bytes",
@@ -220,18 +221,28 @@ out:
 	return err;
 }
 
+/* Let streams end by themselves, so that their clients see an end and no break; one that nobody reads is cut off. */
+static void wait_for_streams(struct api *a)
+{
+	unsigned ms;
+
+	for (ms = 0; ms < STREAMS_END_MS && atomic_load(&a->life.streams); ms += 10)
+		usleep(10000);
+}
+
 void api_stop(struct api *a)
 {
 	struct stat st;
 
 	if (!a)
 		return;
-	atomic_store(&a->stopping, true);
+	atomic_store(&a->life.stopping, true);
 	/* The name may belong to our successor by now. */
 	if (lstat(a->path, &st) == 0 && st.st_dev == a->dev && st.st_ino == a->ino)
 		unlink(a->path);
 	/* Its threads may be waiting for ours. */
 	control_refuse_calls(a->control);
+	wait_for_streams(a);
 	MHD_stop_daemon(a->http);
 	free(a);
 }

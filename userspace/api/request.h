@@ -17,6 +17,12 @@
 #define API_PARAMS_MAX 4
 #define API_PREFIX     "/api/v1"
 
+/* What streams share with api_stop(). */
+struct api_life {
+	_Atomic bool stopping;		/* the daemon ends: streams must too */
+	_Atomic unsigned streams;	/* that have not ended yet */
+};
+
 struct api_request;
 
 struct api_param {
@@ -35,7 +41,7 @@ struct api_route {
 
 struct api_request {
 	struct control *control;
-	const _Atomic bool *stopping;			/* the daemon ends: streams must too */
+	struct api_life *life;
 	struct MHD_Connection *connection;
 	const struct api_route *route;
 	const char *value[API_PARAMS_MAX];		/* of route->param; NULL: not given */

@@ -20,7 +20,7 @@
 
 struct tail {
 	struct control_tail *events;
-	const _Atomic bool *stopping;
+	struct api_life *life;
 	int fd;				/* the client's, to see it go */
 	char *line;			/* being sent; of the heap */
 	size_t len;
@@ -61,7 +61,7 @@ static int next_line(struct tail *t)
 
 	t->len = t->at = 0;
 	while (!t->len) {
-		if (atomic_load(t->stopping) || client_gone(t))
+		if (atomic_load(&t->life->stopping) || client_gone(t))
 			return -ESHUTDOWN;
 		got = control_tail_read(t->events, WAIT_MS, &e, &lost);
 		if (got < 0)
@@ -94,6 +94,7 @@ static void on_end(void *arg)
 	struct tail *t = arg;
 
 	control_tail_close(t->events);
+	atomic_fetch_sub(&t->life->streams, 1);
 	free(t->line);
 	free(t);
 }
@@ -111,7 +112,8 @@ unsigned api_get_tail(struct api_request *r, json_t **ret)
 					"no tail: as many are open as there may be");
 		return api_fail_errno(ret, err, "no tail", NULL);
 	}
-	t->stopping = r->stopping;
+	t->life = r->life;
+	atomic_fetch_add(&t->life->streams, 1);
 	t->fd = info->connect_fd;
 	r->stream = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, t, on_end);
 	if (!r->stream) {

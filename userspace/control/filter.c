@@ -14,13 +14,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "control/internal.h"
 
 #define LIST_SIZE_MAX (1ULL << 30)
 
-static void state_path(const struct config *config, const char *name, char *buf, size_t size)
+static void state_path(const struct control *c, const char *name, char *buf, size_t size)
 {
-	snprintf(buf, size, "%s/%s", config->state, name);
+	snprintf(buf, size, "%s/%s", c->state, name);
 }
 
 /* The names and actions of the lists, one a line. */
@@ -39,15 +40,15 @@ static char *lists_text(const struct config *config)
 	return fclose(f) ? NULL : text;
 }
 
-static bool same_lists(const struct config *config)
+static bool same_lists(const struct control *c, const struct config *config)
 {
 	char path[CONFIG_PATH_MAX + 32], *want = lists_text(config), *have = NULL;
 	size_t size = 0;
 	bool same = false;
 	FILE *f;
 
-	state_path(config, "filter.lists", path, sizeof(path));
-	f = fopen(path, "re");
+	state_path(c, "filter.lists", path, sizeof(path));
+	f = file_stream(path);
 	if (f && want)
 		same = getdelim(&have, &size, '\0', f) < 0 ? !*want : strcmp(have, want) == 0;
 	if (f)
@@ -57,7 +58,7 @@ static bool same_lists(const struct config *config)
 	return same;
 }
 
-static int write_lists(const struct config *config, struct err_at *reterr)
+static int write_lists(const struct control *c, const struct config *config, struct err_at *reterr)
 {
 	char path[CONFIG_PATH_MAX + 32], *text = lists_text(config);
 	FILE *f;
@@ -65,7 +66,7 @@ static int write_lists(const struct config *config, struct err_at *reterr)
 
 	if (!text)
 		return -ENOMEM;
-	state_path(config, "filter.lists", path, sizeof(path));
+	state_path(c, "filter.lists", path, sizeof(path));
 	f = fopen(path, "we");
 	if (!f || fputs(text, f) < 0)
 		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
@@ -112,8 +113,8 @@ bool filter_load(struct control *c, struct snapshot *s)
 	struct err_at why = { 0 };
 	struct filter *f;
 
-	state_path(s->config, "filter.bin", path, sizeof(path));
-	return same_lists(s->config) && filter_open(path, &c->secret, &f, &why) == 0 &&
+	state_path(c, "filter.bin", path, sizeof(path));
+	return same_lists(c, s->config) && filter_open(path, &c->secret, &f, &why) == 0 &&
 	       put_in_force(c, s, f, &why) == 0;
 }
 
@@ -135,12 +136,12 @@ static int read_list(const struct config_list *l, struct sink *k, struct list_re
 {
 	struct stat st;
 	char *text;
-	int fd, err;
+	int fd = -1, err;
 
 	err_where(reterr, l->file, 0, l->name);
-	fd = open(l->file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		err = err_why(reterr, -errno, "the list cannot be read: %s", strerror(errno));
+	err = file_open(l->file, &fd, &st);
+	if (err) {
+		err_why(reterr, err, "the list cannot be read: %s", strerror(-err));
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIST_SIZE_MAX) {
@@ -206,13 +207,13 @@ int filter_compile(struct control *c, struct snapshot *s, bool strict, struct er
 	err = read_lists(c, config, b, strict, states, reterr);
 	if (err)
 		goto out;
-	state_path(config, "filter.bin", path, sizeof(path));
+	state_path(c, "filter.bin", path, sizeof(path));
 	err_where(reterr, NULL, 0, "state");
 	err = filter_builder_write(b, path, &asked, reterr);
 	filter_builder_free(b);		/* before the copy into the maps: the peak counts */
 	b = NULL;
 	if (!err)
-		err = write_lists(config, reterr);
+		err = write_lists(c, config, reterr);
 	if (!err)
 		err = filter_open(path, &c->secret, &f, reterr);
 	if (!err)

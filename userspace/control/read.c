@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read.c - the configuration's file, read whole and checked. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "control/control.h"
 
 static int one_error(struct config_errors *errors, const char *path, int err)
@@ -24,9 +24,9 @@ int control_read_config(const char *path, struct config **ret, struct config_err
 
 	if (!text)
 		return one_error(reterrs, path, -ENOMEM);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		err = one_error(reterrs, path, -errno);
+	err = file_open(path, &fd, NULL);
+	if (err) {
+		one_error(reterrs, path, err);
 		goto out;
 	}
 	/* One octet more than allowed is read, so that config_load() can say that it is too big. */

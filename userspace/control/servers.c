@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/file.h"
 #include "control/internal.h"
 #include "dns/msg.h"
 
@@ -51,7 +52,7 @@ int servers_default(struct config *config, const char *resolv_conf, struct err_a
 	if (config->upstreams_servers_given)
 		return 0;
 	s->count = 0;
-	f = fopen(resolv_conf, "re");
+	f = file_stream(resolv_conf);
 	if (f && getifaddrs(&all))
 		all = NULL;
 	while (f && fgets(line, sizeof(line), f)) {

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "control/internal.h"
 #include "policy/secret.h"
 
@@ -68,11 +70,12 @@ int state_secret(const char *folder_path, uid_t uid, gid_t gid, struct mr_secret
 	char path[CONFIG_PATH_MAX + 16];
 	struct mr_secret s;
 	ssize_t n;
-	int fd;
+	int fd, err;
 
+	err_where(reterr, NULL, 0, "state");
 	snprintf(path, sizeof(path), "%s/secret", folder_path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
+	err = file_open(path, &fd, NULL);
+	if (!err) {
 		n = read(fd, &s, sizeof(s));
 		close(fd);
 		if (n == sizeof(s) && secret_valid(&s)) {
@@ -80,9 +83,28 @@ int state_secret(const char *folder_path, uid_t uid, gid_t gid, struct mr_secret
 			return 0;
 		}
 		/* Of another version, or damaged: all that was hashed with it goes with it. */
-	} else if (errno != ENOENT) {
-		return err_why(reterr, -errno, "%s: the secret cannot be read: %s", path, strerror(errno));
+	} else if (err != -ENOENT) {
+		return err_why(reterr, err, "%s: the secret cannot be read: %s", path, strerror(-err));
 	}
 	secret_make(ret);
 	return write_secret(path, ret, uid, gid, reterr);
+}
+
+int state_lock(const char *folder_path, int *ret_fd, struct err_at *reterr)
+{
+	int fd, err;
+
+	err_where(reterr, NULL, 0, "state");
+	/* The folder itself, since a full or read-only one takes no file. */
+	fd = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_why(reterr, -errno, "%s: cannot be opened: %s", folder_path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		close(fd);
+		return err_why(reterr, err, err == -EBUSY ? "%s: another millraced uses this folder: stop it first" :
+			       "%s: cannot be locked", folder_path);
+	}
+	*ret_fd = fd;
+	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "control/internal.h"
+#include "net/udp.h"
 #include "upstream/upstream.h"
 
 struct wire_upstream {
@@ -243,6 +244,22 @@ static void on_tick(void *arg)
 	kern_heartbeat(w->control->kern, clock_coarse_ns());
 }
 
+/* Another server that shares the port would lose clients to us, and we to it. */
+static int probe(const struct config_addrs *l, struct err_at *reterr)
+{
+	char text[ADDR_TEXT_MAX];
+	unsigned i;
+	int err;
+
+	for (i = 0; i < l->count; i++) {
+		err = udp_probe(&l->at[i]);
+		if (err)
+			return err_why(reterr, err, "cannot listen on %s over UDP: %s",
+				       addr_text(&l->at[i], text, sizeof(text)), strerror(-err));
+	}
+	return 0;
+}
+
 int wire_open(struct control *c, const struct config *config, struct err_at *reterr)
 {
 	struct worker_opts o = {
@@ -253,6 +270,10 @@ int wire_open(struct control *c, const struct config *config, struct err_at *ret
 	unsigned i;
 	int err;
 
+	err_where(reterr, NULL, 0, "server.listen");
+	err = probe(&config->server_listen, reterr);
+	if (err)
+		return err;
 	c->wire = calloc(c->workers, sizeof(*c->wire));
 	if (!c->wire)
 		return -ENOMEM;

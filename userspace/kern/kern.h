@@ -91,6 +91,9 @@ int kern_own(struct kern *k, uid_t uid, gid_t gid, struct err_at *reterr);
 
 /* Watch addresses, links and foreign programs by netlink on @loop: services follow, interfaces that come back are attached again. */
 int kern_watch(struct kern *k, uv_loop_t *loop, struct err_at *reterr);
+
+/* Look for what netlink does not tell: a link that was detached from outside, a foreign one that went.  Cheap: for each second. */
+void kern_links_check(struct kern *k);
 void kern_unwatch(struct kern *k);
 
 /* ---- policy, by the control thread ---- */
@@ -102,8 +105,8 @@ void kern_enable(struct kern *k, bool on);
 void kern_configure(struct kern *k, const struct mr_block *block, bool recursion);
 
 /**
- * Copy a filter and its verdicts into the inactive unit, flip, bump the
- * filter generation.  The caller must have made sure that no thread still
+ * Copy a filter and its verdicts into the inactive unit, raise the filter
+ * generation and flip.  The caller must have made sure that no thread still
  * reads the unit that was active before the last flip.
  *
  * @ret  where user space finds that filter from now on: in the kernel's maps,

@@ -6,7 +6,8 @@
  * Embedded in its owner, which sets the callbacks and frees the memory in
  * closed().  Input waits in a buffer only while a message is incomplete or
  * the stream is paused; output waits in at most STREAM_OUT_MAX octets.  No
- * time-outs here: the owner looks at the times and closes.
+ * time-outs here: the owner looks at the times and closes.  Threads that use
+ * streams block or ignore SIGPIPE.
  */
 #ifndef NET_STREAM_H
 #define NET_STREAM_H

@@ -56,6 +56,21 @@ int udp_open(const struct addr *a, struct udp_socket *ret)
 	return err;
 }
 
+int udp_probe(const struct addr *a)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = addr_to_sockaddr(a, &ss);
+	int fd, err;
+
+	err = sock_new(a, SOCK_DGRAM, &fd);
+	if (err)
+		return err;
+	if (bind(fd, (struct sockaddr *)&ss, len))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
 void udp_close(struct udp_socket *s)
 {
 	if (s->fd >= 0)

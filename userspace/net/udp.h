@@ -70,6 +70,14 @@ struct udp_out {
  */
 int udp_open(const struct addr *a, struct udp_socket *ret);
 
+/**
+ * Is the address free?  udp_open() cannot tell, since SO_REUSEPORT lets it share
+ * an address with other processes of its kind, and takes clients from them.
+ *
+ * Returns 0, or a negative errno of bind(): -EADDRINUSE when somebody has it.
+ */
+int udp_probe(const struct addr *a);
+
 /* Close; harmless when fd is -1. */
 void udp_close(struct udp_socket *s);
 

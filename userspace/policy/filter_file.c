@@ -7,12 +7,12 @@
  * index are bounded one by one.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "base/sum.h"
 #include "policy/filter_file.h"
 
@@ -120,13 +120,11 @@ static int check_sets(const struct filter *f, struct err_at *reterr)
 static int map_file(const char *path, struct filter *f, struct err_at *reterr)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd, err = file_open(path, &fd, &st);
 
-	if (fd < 0)
-		return err_why(reterr, -errno, "cannot open: %s", strerror(errno));
-	if (fstat(fd, &st))
-		err = err_why(reterr, -errno, "cannot look at it: %s", strerror(errno));
-	else if (!S_ISREG(st.st_mode) || st.st_size < FILTER_PAGE)
+	if (err)
+		return err_why(reterr, err, "cannot open: %s", strerror(-err));
+	if (!S_ISREG(st.st_mode) || st.st_size < FILTER_PAGE)
 		err = err_why(reterr, -EBADMSG, "not a compiled filter");
 	if (!err) {
 		f->size = (size_t)st.st_size;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "dns/msg.h"
 #include "net/stream.h"
 #include "server/worker.h"
 
@@ -20,7 +21,6 @@
 #define ACCEPT_WAIT_MS 100		/* after an accept() for which descriptors or memory were missing */
 #define BACKLOG_HIGH   (64 * 1024)	/* unread answers above which a client is not read */
 #define IDLE_MIN_MS    200
-#define HEADER         12
 
 struct conn;
 
@@ -161,7 +161,7 @@ static void on_message(struct stream *s, const uint8_t *msg, size_t size)
 
 	c->idle_since_ms = uv_now(&c->t->w->loop);
 	count_one(c->t->w->count, COUNT_server_tcp_queries);
-	if (size < HEADER || conn_ask(c, msg, size)) {
+	if (size < DNS_HEADER || conn_ask(c, msg, size)) {
 		conn_close(c);
 		return;
 	}

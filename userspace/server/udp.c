@@ -10,14 +10,12 @@
 #include <string.h>
 #include "base/bug.h"
 #include "base/clock.h"
+#include "dns/msg.h"
 #include "net/udp.h"
 #include "server/worker.h"
 
 /* Batches per wake-up: the poll is level-triggered, so that the rest comes again after TCP and upstream had a turn. */
 #define BATCHES 4
-
-#define HEADER 12			/* of a DNS message */
-#define QR     0x80			/* in its third octet */
 
 struct listener;
 
@@ -105,7 +103,7 @@ static void on_done(struct query *q)
 /* A response, or something from port 0, would make two servers talk to each other for ever. */
 static bool may_be_answered(const struct udp_datagram *d)
 {
-	return d->size >= HEADER && !(d->data[2] & QR) && d->peer.port;
+	return d->size >= DNS_HEADER && !(d->data[2] & DNS_QR >> 8) && d->peer.port;
 }
 
 static void take(struct listener *l, const struct udp_datagram *d, uint64_t now_ns)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* worker.c - the life of a worker: its thread, its loop, its jobs, its end. */
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "server/worker.h"
@@ -52,16 +54,22 @@ static void close_handle(void *handle)
 	uv_close(handle, NULL);
 }
 
-/* Close all: the loop ends when the callbacks of that have run. */
+/*
+ * Close all: the loop ends when the callbacks of that have run.
+ *
+ * Jobs are taken until no query is ours any more.  Whoever then is told that
+ * they are not may end a query of ours that it holds, since we never look at
+ * it again.
+ */
 static void finish(struct worker *w)
 {
 	if (w->finished)
 		return;
 	w->finished = true;
-	run_jobs(w, true);
 	server_udp_stop(w->udp);
 	server_tcp_stop(w->tcp);
 	w->opts.ops.stop(w->opts.ops.arg, w->resolver);
+	run_jobs(w, true);
 	close_handle(&w->tick);
 	close_handle(&w->drain);
 	close_handle(&w->before);
@@ -166,11 +174,32 @@ static void tell(struct worker *w, int err)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/*
+ * Signals are for the thread that started us; a write to a connection that the
+ * peer has reset would raise SIGPIPE right here (libuv writes without
+ * MSG_NOSIGNAL).  Faults stay open, so that they are reported where they happen.
+ */
+static void block_signals(void)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
+	sigset_t set;
+	unsigned i;
+
+	sigfillset(&set);
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&set, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static void *run(void *arg)
 {
 	struct worker *w = arg;
+	char name[16];
 	int err;
 
+	snprintf(name, sizeof(name), "worker-%u", w->opts.index);
+	pthread_setname_np(pthread_self(), name);
+	block_signals();
 	err = w->opts.ops.start(w->opts.ops.arg, w->opts.index, w, &w->loop, &w->resolver);
 	if (err)
 		goto out;

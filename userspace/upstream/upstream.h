@@ -10,6 +10,15 @@
  * counts only when it comes from the asked address with the asked ID, name,
  * type and class; others are dropped and counted.
  *
+ * Every server is tried once, a single one twice; the time that is left is
+ * shared evenly among the attempts left, at least 400 ms each while it lasts.
+ * The order begins with the server that answered well last; one that timed out
+ * three times in a row goes to the back for five seconds (upstream/pool.h).
+ * When no server gives a usable answer, the last failure that was a response
+ * is given as one.
+ *
+ * The loop's thread blocks or ignores SIGPIPE, as a worker's does.
+ *
  * Transports are one file each (udp.c, tcp.c) behind upstream/transport.h, so
  * that TLS and HTTPS come as files.
  */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -109,6 +110,7 @@ static struct rig *rig_new(void)
 	struct rig *r = calloc(1, sizeof(*r));
 	struct addr any;
 
+	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(uv_loop_init(&r->loop), 0);
 	assert_int_equal(addr_parse("127.0.0.1", 0, &any), 0);
 	assert_int_equal(stream_listen(&any, &r->listener, &r->bound), 0);

@@ -216,6 +216,19 @@ static void address_that_is_not_ours_is_an_error(void **state)
 	assert_int_equal(s.fd, 7);
 }
 
+static void address_that_somebody_shares_is_not_free(void **state)
+{
+	struct udp_socket s;
+	struct addr a;
+
+	assert_int_equal(addr_parse("127.0.0.1", 0, &a), 0);
+	assert_int_equal(udp_probe(&a), 0);
+	assert_int_equal(udp_open(&a, &s), 0);
+	assert_int_equal(udp_probe(&s.bound), -EADDRINUSE);
+	udp_close(&s);
+	assert_int_equal(udp_probe(&s.bound), 0);
+}
+
 #define WAYS (sizeof(way_cases) / sizeof(way_cases[0]))
 #define ROW(f) { #f, f, NULL, NULL, NULL }
 
@@ -230,6 +243,7 @@ int main(void)
 		ROW(address_is_shared_by_its_sockets),
 		ROW(both_families_have_a_wildcard_on_one_port),
 		ROW(address_that_is_not_ours_is_an_error),
+		ROW(address_that_somebody_shares_is_not_free),
 	};
 	struct CMUnitTest tests[WAYS + sizeof(fixed) / sizeof(fixed[0])];
 	size_t i;

@@ -147,6 +147,7 @@ static int on_start(void *arg, unsigned index, struct worker *w, uv_loop_t *loop
 		return f->start_err;
 	f->loop = loop;
 	uv_timer_init(loop, &f->timer);
+	f->worker = w;
 	f->timer.data = f;
 	uv_timer_start(&f->timer, on_timer, 5, 5);
 	*ret = (struct resolver *)f;
@@ -159,6 +160,8 @@ static void on_stop(void *arg, struct resolver *r)
 	struct fake *f = arg;
 
 	f->stops++;
+	if (f->at_stop)
+		f->at_stop_taken = worker_post(f->worker, f->at_stop);
 	uv_close((uv_handle_t *)&f->timer, NULL);
 	while ((fq = f->held)) {
 		f->held = fq->next;

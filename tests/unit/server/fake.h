@@ -26,6 +26,9 @@ struct fake {
 	uv_timer_t timer;
 	struct fake_query *held;
 	int start_err;
+	struct worker *worker;
+	struct worker_job *at_stop;	/* posted from within ops.stop, if there is one */
+	bool at_stop_taken;
 	_Atomic unsigned starts, stops, frees, ticks;
 	_Atomic unsigned made, freed, abandoned, under_way, under_way_max;
 	_Atomic int lost;		/* queries that were neither ended nor abandoned when the worker stopped */

@@ -391,7 +391,7 @@ static void without_descriptors_accepting_waits_and_does_not_spin(void **state)
 	cpu = cpu_s() - cpu;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(r.fake.made, 0);
-	assert_true(cpu < 0.2);
+	assert_true(cpu < 0.1);	/* a loop that spins uses all of 0.4 */
 	assert_int_equal(answer_id(fd), 1);
 	close(fd);
 	rig_end(&r);

@@ -215,6 +215,22 @@ static void jobs_taken_before_the_end_run(void **state)
 	free(p);
 }
 
+/* Who is told that a worker takes no more may end its queries: so it takes jobs until it has none left. */
+static void jobs_are_taken_until_all_queries_have_ended(void **state)
+{
+	struct poster *p = calloc(1, sizeof(*p));
+	struct rig r = { 0 };
+
+	rig_start(&r, "127.0.0.1", NULL);
+	p->jobs[0] = (struct numbered){ { run_numbered, NULL }, 0, &p->next, &p->done, &p->disorder };
+	r.fake.at_stop = &p->jobs[0].job;
+	worker_stop(r.w, 0);
+	assert_true(r.fake.at_stop_taken);
+	assert_int_equal(p->done, 1);
+	rig_end(&r);
+	free(p);
+}
+
 /* ---- the end ---- */
 
 static void stop_waits_for_queries_under_way(void **state)
@@ -310,6 +326,7 @@ int main(void)
 		ROW(sign_of_life_ticks),
 		ROW(jobs_of_each_thread_run_in_order),
 		ROW(jobs_taken_before_the_end_run),
+		ROW(jobs_are_taken_until_all_queries_have_ended),
 		ROW(stop_waits_for_queries_under_way),
 		ROW(stop_abandons_what_takes_too_long),
 		ROW(idle_connections_do_not_hold_up_the_end),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rig.c - a loop with one upstream object, and requests to put to it. */
+#include <signal.h>
 #include <string.h>
 #include "unit/upstream/rig.h"
 
@@ -35,6 +36,7 @@ void rig_start_opts(struct rig *r, const struct upstream_opts *opts)
 {
 	memset(r, 0, sizeof(*r));
 	count_each(look, r->before);
+	signal(SIGPIPE, SIG_IGN);		/* as the worker's thread does */
 	assert_int_equal(uv_loop_init(&r->loop), 0);
 	uv_timer_init(&r->loop, &r->patience);
 	r->patience.data = r;

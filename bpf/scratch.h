@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * scratch.h - where a packet is worked on; the daemon never looks.
+ *
+ * What one stage finds out stands here for the next.  The verifier knows
+ * nothing of what is in a map, so it follows each stage once, and not once for
+ * every way through those before it.  That costs a load per value.
+ */
+#ifndef BPF_SCRATCH_H
+#define BPF_SCRATCH_H
+
+#include "maps/filter.h"
+#include "bpf/reply.h"
+
+struct mr_scratch {
+	struct packet packet;
+	struct query query;
+	struct mr_found found;		/* of the name or parent that the filter is asked for */
+	struct mr_decision decision;
+	struct mr_outcome client;
+	__u32 key;			/* enum mr_answer_key that an answer was found under */
+	__u32 source;			/* enum mr_source */
+	__u32 unit;			/* of a cached answer */
+	__u32 listed;			/* the Bloom filter knows the whole name: its answer is not fetched early */
+	__u64 place;
+	__u64 now;			/* of a cached answer */
+	struct mr_name name;
+	struct mr_answer answer;	/* copy of the head in use */
+	struct reply reply;
+	__u32 since_event;		/* answers since the last query event */
+	__u32 pad2;
+};
+
+#endif
