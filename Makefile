@@ -129,13 +129,20 @@ $(FUZZ): $(B)/%: %.c Makefile | $(GEN)
 
 # ---- other targets -------------------------------------------------------
 
-.PHONY: deps check demo bench bench-quick layers compile_commands.json install uninstall clean help opts
+.PHONY: deps check check-kernel demo bench bench-quick layers compile_commands.json install uninstall clean help opts
 deps:
 	@sh tools/deps.sh $(DEPS)
 
 check: deps
 	@$(MAKE) --no-print-directory all tests
 	@bash tests/run
+
+# The tests that depend on the kernel, under others: KERNELS="6.1 6.12 ./vmlinuz".
+KERNELS ?= 6.1
+check-kernel:
+	@sh tools/deps.sh $(DEPS) $(DEPS_KERNEL)
+	@$(MAKE) --no-print-directory all tests
+	@bash vagrant/check $(KERNELS)
 
 demo: deps
 	@$(MAKE) --no-print-directory all
@@ -169,10 +176,11 @@ clean:
 
 help:
 	@sed -n 's/^#   make/  make/p; s/^#   sudo/  sudo/p' Makefile
-	@printf '  make %-11s %s\n' \
+	@printf '  make %-12s %s\n' \
 		deps 'install the Debian packages that are missing (root)' \
 		tests 'build the tests; "tests/run SUITE..." runs some of them' \
 		fuzz 'build the fuzz targets, build/tests/fuzz/*' \
+		check-kernel 'run the packet tests under other kernels in qemu (root; KERNELS=)' \
 		layers 'print includes that depart from tools/layers.txt' \
 		bench-quick 'measure the packet path, in three minutes (root)' \
 		install 'DESTDIR= and PREFIX=/usr; "make uninstall" takes away what it put' \

@@ -52,7 +52,7 @@ MR_INLINE enum mr_stat name_take(struct world_frame *f, __u32 dns, __u32 dns_len
 
 	if (len > MR_NAME_MAX)
 		len = MR_NAME_MAX;
-	len = (len ^ zero) & 255;
+	len = (len + zero) & 255;
 	if (name_copy(f, dns + DNS_HEADER, len, n))
 		return MR_STAT_pass_truncated;
 	err = mr_name_walk(n, len, zero);
