@@ -188,7 +188,7 @@ struct kern_memory {
 /* Bytes per map; returns how many rows of @ret (room for 16) were filled. */
 unsigned kern_memory(struct kern *k, struct kern_memory *ret);
 
-/* Read all rings; returns the number of events. */
+/* Read what is in the rings, a bounded part of it when they fill faster; returns the number of events. */
 unsigned kern_events_poll(struct kern *k, void (*each)(const struct mr_event *e, void *arg), void *arg);
 
 struct kern_why_query {

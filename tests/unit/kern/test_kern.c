@@ -631,6 +631,43 @@ static void each_answer_is_an_event_when_asked_for(void **state)
 	stop(k, true);
 }
 
+/* What a program that never rests does: for each event that is read there is another one. */
+struct feed {
+	struct bpf_test_run_opts o;
+	int fd;
+	unsigned n;
+};
+
+static void feed_event(const struct mr_event *e, void *arg)
+{
+	struct feed *f = arg;
+
+	if (++f->n < 10000)
+		bpf_prog_test_run_opts(f->fd, &f->o);
+}
+
+static void a_flood_of_events_does_not_hold_up_their_reader(void **state)
+{
+	struct xdp_md ctx = { .ingress_ifindex = if_nametoindex("kern0") };
+	uint8_t frame[512], out[2048];
+	struct kern *k = open_usual();
+	struct feed f = {
+		.o = { .sz = sizeof(f.o), .data_in = frame, .data_out = out, .data_size_out = sizeof(out),
+		       .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .repeat = 1 },
+		.fd = bpf_prog_get_fd_by_id(status_of(k).iface[0].prog_id),
+	};
+
+	ctx.data_end = f.o.data_size_in = make_frame(frame, "www.example");
+	kern_enable(k, true);
+	kern_events_every(k, 1);
+	put_a(k, "www.example");
+	assert_int_equal(bpf_prog_test_run_opts(f.fd, &f.o), 0);
+	assert_true(kern_events_poll(k, feed_event, &f) > 0);
+	assert_true(f.n < 10000);
+	close(f.fd);
+	stop(k, true);
+}
+
 static void full_rings_are_counted(void **state)
 {
 	struct kern_opts o = options();
@@ -916,6 +953,7 @@ int main(void)
 	TEST(a_change_of_recursion_voids_answers_with_the_old_bit);
 	ROWS(why_cases, run_why);
 	TEST(each_answer_is_an_event_when_asked_for);
+	TEST(a_flood_of_events_does_not_hold_up_their_reader);
 	TEST(full_rings_are_counted);
 	TEST(an_answer_near_its_end_asks_for_refresh_once);
 	TEST(memory_is_told_map_by_map);
