@@ -52,14 +52,14 @@ static void on_second(uv_timer_t *t)
 {
 	struct control *c = t->data;
 	uint64_t now = clock_suspended_ns();
+	struct control_flushed ignored;
 
 	kern_links_check(c->kern);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
 	c->suspended_ns = now;
-	kern_flush_all(c->kern);
-	cache_flush_all(c->cache);
+	flush_all(c, &ignored);
 }
 
 static void log_lists(const struct control *c)
@@ -370,39 +370,6 @@ static int do_reload(struct control *c, void *arg)
 int control_ask_reload(struct control *c, struct err_at *reterr)
 {
 	return call_control(c, do_reload, reterr);
-}
-
-/* ---- flush ---- */
-
-struct flush {
-	const uint8_t *lower;
-	uint16_t len;
-	struct control_flushed *ret;
-};
-
-/* The kernel's table first: a name that it still held would come back from there. */
-static int do_flush(struct control *c, void *arg)
-{
-	const struct flush *f = arg;
-	struct kern_status before;
-
-	if (f->lower) {
-		f->ret->cache = cache_flush_name(c->cache, f->lower, f->len);
-		f->ret->kernel = kern_flush_name(c->kern, f->lower, f->len);
-		return 0;
-	}
-	kern_status(c->kern, &before);
-	f->ret->cache = cache_flush_all(c->cache);
-	kern_flush_all(c->kern);
-	f->ret->kernel = before.answers_in_use;
-	return 0;
-}
-
-int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *ret)
-{
-	struct flush f = { .lower = lower, .len = len, .ret = ret };
-
-	return call_control(c, do_flush, &f);
 }
 
 /* ---- stop ---- */

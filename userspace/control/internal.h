@@ -122,6 +122,9 @@ void wire_free(struct control *c);
 /* Give every worker its reference to @s; returns when all have it. */
 void wire_snapshot(struct control *c, struct snapshot *s);
 
+/* Wait until no worker is in the middle of a query: what one had taken out of the cache has been published or dropped. */
+void wire_settle(struct control *c);
+
 /* Renew an answer on some worker. */
 void wire_refresh(struct control *c, const struct dns_key *key);
 
@@ -132,6 +135,11 @@ struct wire_call {
 	void (*run)(struct wire_call *call);
 };
 bool wire_call(struct control *c, unsigned index, struct wire_call *call);
+
+/* ---- flush.c ---- */
+
+/* Forget all answers, in the daemon and in the kernel. */
+void flush_all(struct control *c, struct control_flushed *ret);
 
 /* ---- call.c: from any thread to the control thread ---- */
 

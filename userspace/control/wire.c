@@ -379,6 +379,11 @@ void wire_snapshot(struct control *c, struct snapshot *s)
 	sem_destroy(&taken);
 }
 
+void wire_settle(struct control *c)
+{
+	wire_snapshot(c, c->snapshot);
+}
+
 /* ---- refreshes ---- */
 
 struct refresh {
