@@ -7,12 +7,9 @@
  * lists is not taken.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "control/internal.h"
@@ -134,40 +131,21 @@ static int add_name(void *arg, const uint8_t *name, uint16_t len, bool subtree, 
 
 static int read_list(const struct config_list *l, struct sink *k, struct list_report *ret, struct err_at *reterr)
 {
-	struct stat st;
+	size_t size;
 	char *text;
-	int fd = -1, err;
+	int err;
 
 	err_where(reterr, l->file, 0, l->name);
-	err = file_open(l->file, &fd, &st);
-	if (err) {
-		err_why(reterr, err, "the list cannot be read: %s", strerror(-err));
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIST_SIZE_MAX) {
-		err = err_why(reterr, -EINVAL, "the list is no regular file of at most 1 GiB");
-		goto out;
-	}
-	err = 0;
-	if (!st.st_size)
-		goto out;
-	/* A copy: a mapping of a file that somebody cuts short would end us. */
-	text = malloc((size_t)st.st_size);
-	if (!text) {
-		err = err_why(reterr, -ENOMEM, "no memory for the list");
-		goto out;
-	}
-	st.st_size = read(fd, text, (size_t)st.st_size);
-	if (st.st_size < 0)
-		err = err_why(reterr, -errno, "the list cannot be read: %s", strerror(errno));
+	err = file_read(l->file, LIST_SIZE_MAX + 1, &text, &size);
+	if (err)
+		return err_why(reterr, err, "the list cannot be read: %s", strerror(-err));
+	if (size > LIST_SIZE_MAX)
+		err = err_why(reterr, -EFBIG, "the list is longer than 1 GiB");
 	else
-		err = list_parse(text, (size_t)st.st_size, (enum list_format)l->format, add_name, k, ret);
+		err = list_parse(text, size, (enum list_format)l->format, add_name, k, ret);
 	free(text);
 	if (err == -ENOMEM)
 		err_why(reterr, err, "no memory for the names of the list");
-out:
-	if (fd >= 0)
-		close(fd);
 	return err;
 }
 
