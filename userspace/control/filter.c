@@ -4,7 +4,8 @@
  *
  * The compiled filter stands in the state directory beside the names of its
  * lists, in order: verdicts speak of lists by number, so a filter of other
- * lists is not taken.
+ * lists is not taken.  The names are away while the filter is replaced: whoever
+ * is killed in between leaves a filter that is not taken, never a wrong pair.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +35,10 @@ static char *lists_text(const struct config *config)
 		return NULL;
 	for (i = 0; i < l->count; i++)
 		fprintf(f, "%d %s\n", (int)l->at[i].action, l->at[i].name);
-	return fclose(f) ? NULL : text;
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
 }
 
 static bool same_lists(const struct control *c, const struct config *config)
@@ -71,6 +75,20 @@ static int write_lists(const struct control *c, const struct config *config, str
 		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	free(text);
 	return err;
+}
+
+/* Put the file @made in the place of the filter on disk, with the names of its lists. */
+static int replace_filter(const struct control *c, const struct config *config, const char *made, const char *path,
+			  struct err_at *reterr)
+{
+	char lists[CONFIG_PATH_MAX + 32];
+
+	state_path(c, "filter.lists", lists, sizeof(lists));
+	if (unlink(lists) && errno != ENOENT)
+		return err_why(reterr, -errno, "%s: cannot be removed: %s", lists, strerror(errno));
+	if (rename(made, path))
+		return err_why(reterr, -errno, "%s: cannot be renamed: %s", made, strerror(errno));
+	return write_lists(c, config, reterr);
 }
 
 /* Turn the filter's sets into verdicts and put both in force; @f is taken. */
@@ -176,7 +194,7 @@ int filter_compile(struct control *c, struct snapshot *s, bool strict, struct er
 	struct list_state *states = calloc(config->filter_lists.count + 1, sizeof(*states));
 	struct filter_builder *b = filter_builder_new(&c->secret);
 	struct filter *f = NULL;
-	char path[CONFIG_PATH_MAX + 32];
+	char path[CONFIG_PATH_MAX + 32], made[CONFIG_PATH_MAX + 32];
 	uint64_t asked = 0;
 	int err = -ENOMEM;
 
@@ -187,11 +205,12 @@ int filter_compile(struct control *c, struct snapshot *s, bool strict, struct er
 		goto out;
 	state_path(c, "filter.bin", path, sizeof(path));
 	err_where(reterr, NULL, 0, "state");
-	err = filter_builder_write(b, path, &asked, reterr);
+	state_path(c, "filter.next", made, sizeof(made));
+	err = filter_builder_write(b, made, &asked, reterr);
 	filter_builder_free(b);		/* before the copy into the maps: the peak counts */
 	b = NULL;
 	if (!err)
-		err = write_lists(c, config, reterr);
+		err = replace_filter(c, config, made, path, reterr);
 	if (!err)
 		err = filter_open(path, &c->secret, &f, reterr);
 	if (!err)
