@@ -130,7 +130,7 @@ static unsigned count_workers(const struct config *config)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = config->server_workers ? config->server_workers : cpus > 0 ? (unsigned)cpus : 1;
 
-	return n < CONTROL_WORKERS_MAX ? n : CONTROL_WORKERS_MAX;
+	return n < CONFIG_WORKERS_MAX ? n : CONFIG_WORKERS_MAX;
 }
 
 static int open_kern(struct control *c, const struct config *config, const struct snapshot *s, struct err_at *reterr)
@@ -252,6 +252,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	c->started_ns = clock_coarse_ns();
 	c->suspended_ns = clock_suspended_ns();
 	c->workers = count_workers(config);
+	c->listen = config->server_listen;
 	snprintf(c->path, sizeof(c->path), "%s", path);
 	pthread_mutex_init(&c->tail_lock, NULL);
 	pthread_mutex_init(&c->names_lock, NULL);

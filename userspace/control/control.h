@@ -56,7 +56,7 @@ void control_stop(struct control *c);
 
 /* ---- pictures, any thread ---- */
 
-#define CONTROL_LISTS_MAX 64
+#define CONTROL_LISTS_MAX CONFIG_LISTS_MAX
 
 struct control_list {
 	char name[64];
@@ -74,9 +74,9 @@ struct control_status {
 	char user[32];			/* whom the daemon runs as */
 	unsigned workers;
 	unsigned listens;
-	struct addr listen[16];
+	struct addr listen[CONFIG_LISTEN_MAX];	/* as at the start */
 	unsigned servers;
-	struct addr server[16];		/* upstream, in the order of the file */
+	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
 	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */

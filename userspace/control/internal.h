@@ -15,7 +15,6 @@
 #include "resolve/snapshot.h"
 #include "server/server.h"
 
-#define CONTROL_WORKERS_MAX 64
 #define CONTROL_TAILS_MAX   8
 
 struct call;
@@ -32,6 +31,7 @@ struct control {
 	uv_loop_t *loop;
 	char path[CONFIG_PATH_MAX];
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
+	struct config_addrs listen;	/* the same */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;

@@ -363,7 +363,7 @@ static void take_snapshot(struct wire_call *call)
 
 void wire_snapshot(struct control *c, struct snapshot *s)
 {
-	struct hand_over h[CONTROL_WORKERS_MAX];
+	struct hand_over h[CONFIG_WORKERS_MAX];
 	unsigned i, asked = 0;
 	sem_t taken;
 
