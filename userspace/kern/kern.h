@@ -157,6 +157,8 @@ struct kern_iface_status {
 	bool up;
 };
 
+#define KERN_NOTES 12			/* more than there are kinds of them */
+
 struct kern_status {
 	bool on;
 	char reason[256];		/* when off */
@@ -165,7 +167,7 @@ struct kern_status {
 	bool taken_over;
 	unsigned interfaces;
 	struct kern_iface_status iface[MR_IFACES_MAX];
-	char notes[4][256];		/* limits that apply here: room to grow a frame, rp_filter, rxvlan ... */
+	char notes[KERN_NOTES][256];	/* limits that apply here: room to grow a frame, rp_filter, rxvlan ... */
 	unsigned note_count;
 	uint32_t verified_insns;
 	uint32_t filter_generation;

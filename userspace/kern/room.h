@@ -11,7 +11,6 @@
 #define KERN_RING_BYTES (256 * 1024)
 #define KERN_LATENCY_SAMPLE 1024
 #define KERN_REASON 256
-#define KERN_NOTES 4
 
 /* Every map that is pinned; "mapped" ones are written through a mapping. */
 #define KERN_MAPS(ROW) \
@@ -115,6 +114,7 @@ struct kern {
 	struct kern_iface iface[MR_IFACES_MAX];
 	unsigned ifaces;
 	char pin_note[KERN_REASON];	/* why the pins are not there; "" when they are */
+	char fresh_note[KERN_REASON];	/* why the tables of an earlier run were not taken; "" when there were none, or they were */
 	char notes[KERN_NOTES][KERN_REASON];
 	unsigned note_count;
 	struct kern_watch *watch;

@@ -143,15 +143,27 @@ static const struct mismatch_case {
 	unsigned secret;
 	void (*change)(struct kern_opts *o, const char *pins);
 	bool taken_over;
+	const char *note;		/* a word of it; NULL: none */
 } mismatch_cases[] = {
-	{ "pins of another secret give fresh maps",             2, NULL, false },
-	{ "pins of another layout give fresh maps and go",      1, other_layout, false },
-	{ "pins of another number of answers give fresh maps",  1, other_answers, false },
-	{ "pins too small for the filter give fresh maps",      1, more_names, false },
-	{ "pins bigger than the filter needs are taken over",   1, fewer_cells, true },
-	{ "a missing pin gives fresh maps",                     1, lost_pin, false },
-	{ "a pin of another kind gives fresh maps",             1, strange_pin, false },
+	{ "pins of another secret give fresh maps",             2, NULL, false, "secret" },
+	{ "pins of another layout give fresh maps and go",      1, other_layout, false, NULL },
+	{ "pins of another number of answers give fresh maps",  1, other_answers, false, "entries" },
+	{ "pins too small for the filter give fresh maps",      1, more_names, false, "entries" },
+	{ "pins bigger than the filter needs are taken over",   1, fewer_cells, true, NULL },
+	{ "a missing pin gives fresh maps",                     1, lost_pin, false, NULL },
+	{ "a pin of another kind gives fresh maps",             1, strange_pin, false, "kind" },
 };
+
+/* The note that says why the tables of the run before were not taken; "" when there is none. */
+static const char *fresh_note(const struct kern_status *s)
+{
+	unsigned i;
+
+	for (i = 0; i < s->note_count; i++)
+		if (strstr(s->notes[i], "began with empty tables"))
+			return s->notes[i];
+	return "";
+}
 
 static void run_mismatch(void **state)
 {
@@ -174,6 +186,10 @@ static void run_mismatch(void **state)
 	assert_int_equal(after.iface[0].prog_id, program_on("kern0"));
 	assert_int_equal(files_in(root), 2);
 	assert_int_equal(files_in(after.pins), 12);
+	if (c->note)
+		assert_non_null(strstr(fresh_note(&after), c->note));
+	else
+		assert_string_equal(fresh_note(&after), "");
 	stop(k, true);
 }
 
