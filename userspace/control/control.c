@@ -375,18 +375,22 @@ int control_ask_reload(struct control *c, struct err_at *reterr)
 
 /* ---- stop ---- */
 
-void control_stop(struct control *c)
+void control_stop(struct control *c, bool started)
 {
+	bool detach;
+
 	if (!c)
 		return;
 	tail_end_all(c);
 	call_close(c);
 	stop_timers(c);
 	kern_unwatch(c->kern);
+	detach = started || !kern_taken_over(c->kern);
 	/* First the kernel lets go: what comes now is for the sockets, and those drain. */
-	kern_enable(c->kern, false);
+	if (detach)
+		kern_enable(c->kern, false);
 	/* The loop still has our handles to close; then the memory may go. */
 	uv_run(c->loop, UV_RUN_NOWAIT);
 	pthread_mutex_destroy(&c->call_lock);
-	free_all(c, true);
+	free_all(c, detach);
 }

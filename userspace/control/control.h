@@ -51,8 +51,14 @@ int control_reload(struct control *c, struct err_at *reterr);
  */
 void control_refuse_calls(struct control *c);
 
-/* Stop workers, detach the packet path, free.  Takes NULL. */
-void control_stop(struct control *c);
+/**
+ * Stop workers, detach the packet path, free.
+ *
+ * @c        takes NULL
+ * @started  false when the daemon's start failed behind control_start(): what
+ *           an earlier run left answering then goes on answering
+ */
+void control_stop(struct control *c, bool started);
 
 /* ---- pictures, any thread ---- */
 
