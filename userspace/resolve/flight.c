@@ -109,7 +109,7 @@ struct query *flight_land(struct flights *t, struct query *q, struct dns_answer 
 	s->count--;
 	waiters = f->waiters;
 	for (w = waiters; w; w = w->next_waiter)
-		w->answer = dns_answer_ref(a);
+		w->answer = a ? dns_answer_ref(a) : NULL;
 	pthread_mutex_unlock(&s->lock);
 	free(f);
 	q->flight = NULL;
