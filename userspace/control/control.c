@@ -156,7 +156,6 @@ static int open_kern(struct control *c, const struct config *config, const struc
 
 static void log_kern(const struct control *c)
 {
-	static const char *const modes[] = { "auto", "native", "generic", "off" };
 	struct kern_status s;
 	unsigned i;
 
@@ -164,7 +163,7 @@ static void log_kern(const struct control *c)
 	if (!s.on)
 		log_warn("the packet path is off, all answers come from user space: %s", s.reason);
 	for (i = 0; i < s.interfaces; i++)
-		log_info("%s: %s, driver %s%s%s", s.iface[i].name, modes[s.iface[i].mode], s.iface[i].driver,
+		log_info("%s: %s, driver %s%s%s", s.iface[i].name, kern_mode_text(s.iface[i].mode), s.iface[i].driver,
 			 *s.iface[i].reason ? "; " : "", s.iface[i].reason);
 	for (i = 0; i < s.note_count; i++)
 		log_info("note: %s", s.notes[i]);

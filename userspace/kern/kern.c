@@ -368,6 +368,13 @@ void kern_flush_all(struct kern *k)
 
 /* ---- status ---- */
 
+const char *kern_mode_text(enum kern_mode m)
+{
+	static const char *const text[] = { "auto", "native", "generic", "off" };
+
+	return (unsigned)m < sizeof(text) / sizeof(text[0]) ? text[m] : "?";
+}
+
 static void link_ids(const struct kern_iface *i, struct kern_iface_status *ret)
 {
 	struct bpf_link_info info = { 0 };

@@ -47,6 +47,9 @@ COUNT_ENUM(kern_count, KERN_COUNTERS)
 
 enum kern_mode { KERN_AUTO, KERN_NATIVE, KERN_GENERIC, KERN_OFF };
 
+/* "native" and so on; "?" for what is no mode. */
+const char *kern_mode_text(enum kern_mode m);
+
 struct kern_opts {
 	char interfaces[MR_IFACES_MAX][IF_NAMESIZE];
 	unsigned interface_count;	/* 0: user space only */

@@ -30,6 +30,9 @@ enum filter_action {
 	FILTER_IMPORTANT_ALLOW = MR_IMPORTANT_ALLOW,
 };
 
+/* The word for a verdict, as the API and millctl say it; "?" for what is none. */
+const char *filter_verdict_text(unsigned kind);
+
 /* ---- building ---- */
 
 struct filter_builder;
