@@ -97,15 +97,10 @@ static struct config *read_config(const char *path)
 {
 	struct config_errors errors = { 0 };
 	struct config *config = NULL;
-	char text[1024];
-	unsigned i;
 
 	if (control_read_config(path, &config, &errors) == 0)
 		return config;
-	for (i = 0; i < errors.count; i++)
-		log_err("%s", err_text(&errors.at[i], text, sizeof(text)));
-	if (errors.more)
-		log_err("%u more errors", errors.more);
+	control_log_errors(&errors);
 	return NULL;
 }
 

@@ -78,19 +78,25 @@ static void log_lists(const struct control *c)
 
 static int reload(struct control *c, struct err_at *reterr);
 
+/* Keep why a reload failed, for status; returns it for the log. */
+static const char *note_failure(struct control *c, int err, struct err_at *at)
+{
+	if (!*at->why)
+		err_why(at, err, "%s", strerror(-err));
+	return err_text(at, c->reload_error, sizeof(c->reload_error));
+}
+
 /* The first compile of a start that had an older filter to begin with. */
 static void on_compile(uv_timer_t *t)
 {
 	struct control *c = t->data;
-	char text[sizeof(c->reload_error)];
 	struct err_at at = { 0 };
+	int err = reload(c, &at);
 
-	if (!reload(c, &at)) {
+	if (err)
+		log_warn("lists not read again, the filter compiled earlier stays in force: %s", note_failure(c, err, &at));
+	else
 		log_lists(c);
-		return;
-	}
-	snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(&at, text, sizeof(text)));
-	log_warn("lists not read again, the filter compiled earlier stays in force: %s", text);
 }
 
 static void start_timers(struct control *c)
@@ -291,21 +297,13 @@ out:
 static int read_config(const char *path, struct config **ret, struct err_at *reterr)
 {
 	struct config_errors errors = { 0 };
-	struct config *config;
-	unsigned i;
 	int err;
 
-	err = control_read_config(path, &config, &errors);
-	if (err == 0) {
-		*ret = config;
-		return 0;
+	err = control_read_config(path, ret, &errors);
+	if (err) {
+		control_log_errors(&errors);
+		*reterr = errors.at[0];
 	}
-	for (i = 0; i < errors.count; i++) {
-		char text[1024];
-
-		log_err("%s", err_text(&errors.at[i], text, sizeof(text)));
-	}
-	*reterr = errors.at[0];
 	return err;
 }
 
@@ -344,17 +342,13 @@ static int reload(struct control *c, struct err_at *reterr)
 
 int control_reload(struct control *c, struct err_at *reterr)
 {
-	char text[sizeof(c->reload_error)];
 	int err;
 
 	c->reloads++;
 	err = reload(c, reterr);
 	if (err) {
-		if (!*reterr->why)
-			err_why(reterr, err, "%s", strerror(-err));
 		c->reloads_failed++;
-		snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(reterr, text, sizeof(text)));
-		log_err("not reloaded, the old configuration stays in force: %s", text);
+		log_err("not reloaded, the old configuration stays in force: %s", note_failure(c, err, reterr));
 		return err;
 	}
 	c->reload_error[0] = '\0';

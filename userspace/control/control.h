@@ -30,6 +30,9 @@ struct control;
  */
 int control_read_config(const char *path, struct config **ret, struct config_errors *reterrs);
 
+/* Log each of them. */
+void control_log_errors(const struct config_errors *errors);
+
 /**
  * Start everything that @config (taken, also on failure) asks for: the filter
  * that is on disk, the packet path, the workers, then the lists.

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read.c - the configuration's file, read whole and checked. */
+#define LOG_ROOM "control"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
+#include "base/log.h"
 #include "control/control.h"
 
 static int one_error(struct config_errors *errors, const char *path, int err)
@@ -26,5 +28,16 @@ int control_read_config(const char *path, struct config **ret, struct config_err
 		return one_error(reterrs, path, err);
 	err = config_load(text, size, path, ret, reterrs);
 	free(text);
-	return err;
+	return err && !reterrs->count ? one_error(reterrs, path, err) : err;
+}
+
+void control_log_errors(const struct config_errors *errors)
+{
+	char text[1024];
+	unsigned i;
+
+	for (i = 0; i < errors->count; i++)
+		log_err("%s", err_text(&errors->at[i], text, sizeof(text)));
+	if (errors->more)
+		log_err("%u more errors", errors->more);
 }
