@@ -15,7 +15,6 @@
 #include "resolve/snapshot.h"
 #include "server/server.h"
 
-#define CONTROL_WORKERS_MAX 64
 #define CONTROL_TAILS_MAX   8
 
 struct call;
@@ -32,7 +31,7 @@ struct control {
 	uv_loop_t *loop;
 	char path[CONFIG_PATH_MAX];
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
-	struct config_addrs listen;	/* so these */
+	struct config_addrs listen;	/* the same */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;
@@ -128,6 +127,9 @@ void wire_free(struct control *c);
 /* Give every worker its reference to @s; returns when all have it. */
 void wire_snapshot(struct control *c, struct snapshot *s);
 
+/* Wait until no worker is in the middle of a query: what one had taken out of the cache has been published or dropped. */
+void wire_settle(struct control *c);
+
 /* Renew an answer on some worker. */
 void wire_refresh(struct control *c, const struct dns_key *key);
 
@@ -138,6 +140,11 @@ struct wire_call {
 	void (*run)(struct wire_call *call);
 };
 bool wire_call(struct control *c, unsigned index, struct wire_call *call);
+
+/* ---- flush.c ---- */
+
+/* Forget all answers, in the daemon and in the kernel. */
+void flush_all(struct control *c, struct control_flushed *ret);
 
 /* ---- call.c: from any thread to the control thread ---- */
 

@@ -65,7 +65,7 @@ static bool revive_way(struct answers *a, uint32_t home, uint64_t word)
 	return true;
 }
 
-/* True when an earlier way of the bucket has the same tag: a reader takes the last, so that one stays. */
+/* True when a later way of the bucket has the same tag: a reader takes the last, so that one stays. */
 static bool has_twin_behind(const struct mr_answer_bucket *b, unsigned way)
 {
 	unsigned i;

@@ -85,7 +85,7 @@ static const struct bad {
 	{ "number below zero", "cache: { entries: -1 }\n", 1, "cache.entries", "not \"-1\"", 1 },
 	{ "number over 64 bits", "cache: { entries: 99999999999999999999999 }\n", 1, "cache.entries", "from 16 to 100000000", 1 },
 	{ "number too small", "fastpath:\n  answers: 3\n", 2, "fastpath.answers", "a number from 1024 to 16777216, not \"3\"", 1 },
-	{ "number too big", "server: { workers: 1000 }\n", 1, "server.workers", "auto or a number from 1 to 256", 1 },
+	{ "number too big", "server: { workers: 1000 }\n", 1, "server.workers", "auto or a number from 1 to 64", 1 },
 	{ "workers in words", "server: { workers: many }\n", 1, "server.workers", "auto or a number", 1 },
 	{ "time out of range by its unit", "cache: { max_ttl: 8d }\n", 1, "cache.max_ttl", "from 1 to 604800, not \"8d\"", 1 },
 	{ "time with an unknown unit", "cache: { max_ttl: 8x }\n", 1, "cache.max_ttl", "not \"8x\"", 1 },

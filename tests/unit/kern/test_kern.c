@@ -143,15 +143,27 @@ static const struct mismatch_case {
 	unsigned secret;
 	void (*change)(struct kern_opts *o, const char *pins);
 	bool taken_over;
+	const char *note;		/* a word of it; NULL: none */
 } mismatch_cases[] = {
-	{ "pins of another secret give fresh maps",             2, NULL, false },
-	{ "pins of another layout give fresh maps and go",      1, other_layout, false },
-	{ "pins of another number of answers give fresh maps",  1, other_answers, false },
-	{ "pins too small for the filter give fresh maps",      1, more_names, false },
-	{ "pins bigger than the filter needs are taken over",   1, fewer_cells, true },
-	{ "a missing pin gives fresh maps",                     1, lost_pin, false },
-	{ "a pin of another kind gives fresh maps",             1, strange_pin, false },
+	{ "pins of another secret give fresh maps",             2, NULL, false, "secret" },
+	{ "pins of another layout give fresh maps and go",      1, other_layout, false, NULL },
+	{ "pins of another number of answers give fresh maps",  1, other_answers, false, "entries" },
+	{ "pins too small for the filter give fresh maps",      1, more_names, false, "entries" },
+	{ "pins bigger than the filter needs are taken over",   1, fewer_cells, true, NULL },
+	{ "a missing pin gives fresh maps",                     1, lost_pin, false, NULL },
+	{ "a pin of another kind gives fresh maps",             1, strange_pin, false, "kind" },
 };
+
+/* The note that says why the tables of the run before were not taken; "" when there is none. */
+static const char *fresh_note(const struct kern_status *s)
+{
+	unsigned i;
+
+	for (i = 0; i < s->note_count; i++)
+		if (strstr(s->notes[i], "began with empty tables"))
+			return s->notes[i];
+	return "";
+}
 
 static void run_mismatch(void **state)
 {
@@ -174,6 +186,10 @@ static void run_mismatch(void **state)
 	assert_int_equal(after.iface[0].prog_id, program_on("kern0"));
 	assert_int_equal(files_in(root), 2);
 	assert_int_equal(files_in(after.pins), 12);
+	if (c->note)
+		assert_non_null(strstr(fresh_note(&after), c->note));
+	else
+		assert_string_equal(fresh_note(&after), "");
 	stop(k, true);
 }
 
@@ -631,6 +647,43 @@ static void each_answer_is_an_event_when_asked_for(void **state)
 	stop(k, true);
 }
 
+/* What a program that never rests does: for each event that is read there is another one. */
+struct feed {
+	struct bpf_test_run_opts o;
+	int fd;
+	unsigned n;
+};
+
+static void feed_event(const struct mr_event *e, void *arg)
+{
+	struct feed *f = arg;
+
+	if (++f->n < 10000)
+		bpf_prog_test_run_opts(f->fd, &f->o);
+}
+
+static void a_flood_of_events_does_not_hold_up_their_reader(void **state)
+{
+	struct xdp_md ctx = { .ingress_ifindex = if_nametoindex("kern0") };
+	uint8_t frame[512], out[2048];
+	struct kern *k = open_usual();
+	struct feed f = {
+		.o = { .sz = sizeof(f.o), .data_in = frame, .data_out = out, .data_size_out = sizeof(out),
+		       .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .repeat = 1 },
+		.fd = bpf_prog_get_fd_by_id(status_of(k).iface[0].prog_id),
+	};
+
+	ctx.data_end = f.o.data_size_in = make_frame(frame, "www.example");
+	kern_enable(k, true);
+	kern_events_every(k, 1);
+	put_a(k, "www.example");
+	assert_int_equal(bpf_prog_test_run_opts(f.fd, &f.o), 0);
+	assert_true(kern_events_poll(k, feed_event, &f) > 0);
+	assert_true(f.n < 10000);
+	close(f.fd);
+	stop(k, true);
+}
+
 static void full_rings_are_counted(void **state)
 {
 	struct kern_opts o = options();
@@ -916,6 +969,7 @@ int main(void)
 	TEST(a_change_of_recursion_voids_answers_with_the_old_bit);
 	ROWS(why_cases, run_why);
 	TEST(each_answer_is_an_event_when_asked_for);
+	TEST(a_flood_of_events_does_not_hold_up_their_reader);
 	TEST(full_rings_are_counted);
 	TEST(an_answer_near_its_end_asks_for_refresh_once);
 	TEST(memory_is_told_map_by_map);
