@@ -130,8 +130,10 @@ void answers_remove(struct answers *a, uint32_t unit)
 
 bool answers_is_dead(const struct answers *a, const struct mr_answer *s, uint64_t now_ns)
 {
-	return s->stale_until <= now_ns || s->generation != a->m.conf->generation[s->generation_slot % MR_GENERATIONS] ||
-	       ((s->flags & MR_ANSWER_CHAIN) && s->filter_generation != a->m.conf->filter_generation);
+	const struct mr_conf *c = a->m.conf;
+
+	return s->stale_until <= now_ns || s->generation != c->generation[s->generation_slot % MR_GENERATIONS] ||
+	       ((s->flags & MR_ANSWER_CHAIN) && s->filter_generation != c->filter_generation);
 }
 
 /* Look at a few units for answers that have died, so that the table does not fill with them. */

@@ -47,7 +47,8 @@ static int place(struct kern *k, struct err_at *reterr)
 
 	for (cpu = 0; cpu < k->sizes.cpus; cpu++)
 		if (bpf_map_update_elem(k->t.fd[MAP_mr_events], &cpu, &k->ring_fd[cpu], BPF_ANY))
-			return err_why(reterr, -errno, "ring %u cannot be put into mr_events: %s", cpu, strerror(errno));
+			return err_why(reterr, -errno, "ring %u cannot be put into mr_events: %s", cpu,
+				       strerror(errno));
 	return 0;
 }
 

@@ -92,7 +92,10 @@ bool kern_taken_over(const struct kern *k);
 /* Allow the service's user to use pins and descriptors after privileges drop. */
 int kern_own(struct kern *k, uid_t uid, gid_t gid, struct err_at *reterr);
 
-/* Watch addresses, links and foreign programs by netlink on @loop: services follow, interfaces that come back are attached again. */
+/*
+ * Watch addresses, links and foreign programs by netlink on @loop: services
+ * follow, interfaces that come back are attached again.
+ */
 int kern_watch(struct kern *k, uv_loop_t *loop, struct err_at *reterr);
 
 /* Look for what netlink does not tell: a link that was detached from outside, a foreign one that went.  Cheap: for each second. */

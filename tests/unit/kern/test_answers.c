@@ -400,7 +400,8 @@ static void every_way_word_leads_to_its_answer_after_a_churn(void **state)
 	for (i = 0; i < BUCKETS; i++)
 		for (w = 0; w < MR_ANSWER_WAYS; w++)
 			if (t->buckets[i].way[w]) {
-				assert_int_equal(t->a.info[(uint32_t)t->buckets[i].way[w]].home, i * MR_ANSWER_WAYS + w);
+				assert_int_equal(t->a.info[(uint32_t)t->buckets[i].way[w]].home,
+						 i * MR_ANSWER_WAYS + w);
 				ways++;
 			}
 	assert_int_equal(ways, t->a.in_use);
@@ -464,8 +465,10 @@ static void break_bucket(struct table *t, struct mr_answer *s)
 {
 	uint32_t unit = ((uint8_t *)s - t->pages) / MR_UNIT_SIZE, home = t->a.info[unit].home;
 
-	t->buckets[(home / MR_ANSWER_WAYS + 1) % BUCKETS].way[0] = t->buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS];
-	t->buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS] = 0;
+	__u64 *way = &t->buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS];
+
+	t->buckets[(home / MR_ANSWER_WAYS + 1) % BUCKETS].way[0] = *way;
+	*way = 0;
 }
 
 static const struct torn_case {

@@ -925,7 +925,8 @@ static void a_link_of_another_network_namespace_is_not_taken_for_ours(void **sta
 		k = open_usual();
 		after = status_of(k);
 		_exit(!(after.on && after.iface[0].mode == KERN_NATIVE &&
-			after.iface[0].link_id != before.iface[0].link_id && program_on("kern0") == after.iface[0].prog_id));
+			after.iface[0].link_id != before.iface[0].link_id &&
+			program_on("kern0") == after.iface[0].prog_id));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
