@@ -25,6 +25,12 @@
 #define PACKET_L3_MASK   31		/* 14, 18 or 22 */
 #define PACKET_UDP_MASK  127		/* up to 22 + 40 */
 
+WORLD_WIRE(struct ethhdr, wire_ethernet);
+WORLD_WIRE(struct iphdr, wire_ip4);
+WORLD_WIRE(struct ipv6hdr, wire_ip6);
+WORLD_WIRE(struct udphdr, wire_udp);
+WORLD_WIRE(__be16, wire_be16);
+
 /* Where things are, counted from the start of the frame; addresses in host order, IPv4 mapped. */
 struct packet {
 	__u32 frame_len;
@@ -113,7 +119,7 @@ struct packet_ip {
 
 MR_INLINE enum mr_stat packet_ip4(struct cursor *c, const struct mr_conf *conf, __u32 room, struct packet_ip *ret)
 {
-	const struct iphdr *ip = cursor_take(c, sizeof(*ip));
+	const wire_ip4 *ip = cursor_take(c, sizeof(*ip));
 	__u32 total;
 
 	if (!ip)
@@ -137,7 +143,7 @@ MR_INLINE enum mr_stat packet_ip4(struct cursor *c, const struct mr_conf *conf, 
 
 MR_INLINE enum mr_stat packet_ip6(struct cursor *c, const struct mr_conf *conf, __u32 room, struct packet_ip *ret)
 {
-	const struct ipv6hdr *ip = cursor_take(c, sizeof(*ip));
+	const wire_ip6 *ip = cursor_take(c, sizeof(*ip));
 	__u32 payload;
 
 	if (!ip)
@@ -170,7 +176,7 @@ MR_INLINE struct mr_prefix packet_prefix(struct packet_addr a)
  * mode does the kernel go on to finish it, in the wrong place once we have
  * grown the frame.  IPv6 without a checksum is not for us either (RFC 8200).
  */
-MR_INLINE int packet_unfinished(const struct udphdr *udp, __u64 addr_sum, int generic, int ipv6)
+MR_INLINE int packet_unfinished(const wire_udp *udp, __u64 addr_sum, int generic, int ipv6)
 {
 	if (ipv6 && !udp->check)
 		return 1;
@@ -191,13 +197,13 @@ MR_INLINE enum mr_stat packet_parse(const struct world_frame *f, const struct mr
 				    struct packet *ret)
 {
 	struct cursor c = cursor_at(f, 0);
-	const struct ethhdr *eth = cursor_take(&c, sizeof(*eth));
+	const wire_ethernet *eth = cursor_take(&c, sizeof(*eth));
 	__u32 row = packet_iface(conf, ifindex), l3 = sizeof(*eth), len = c.end - (__u8 *)world_data(f), i;
 	const __u64 mac_mask = ~0ULL >> 16;
 	__u64 mac, to, from;
 	struct packet_ip ip = { 0 };
-	const struct udphdr *udp;
-	const __be16 *tag;
+	const wire_udp *udp;
+	const wire_be16 *tag;
 	enum mr_stat stat;
 	__be16 proto;
 

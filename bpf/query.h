@@ -57,6 +57,8 @@ struct query_header {
 	__be16 additionals;
 };
 
+WORLD_WIRE(struct query_header, wire_query);
+
 /* Type, size and so on behind the root byte of an OPT, and behind those the options. */
 struct query_opt {
 	__u8 root;
@@ -74,7 +76,7 @@ struct query_opt {
 
 MR_INLINE enum mr_stat query_header(struct cursor *c, __u32 dns_len, struct query *ret)
 {
-	const struct query_header *h = cursor_take(c, sizeof(*h));
+	const wire_query *h = cursor_take(c, sizeof(*h));
 	__u32 flags;
 
 	if (!h || dns_len < DNS_HEADER + 1 + 4)
@@ -170,7 +172,7 @@ MR_INLINE enum mr_stat query_tail(const struct world_frame *f, __u32 dns, __u32 
 {
 	__u32 at = dns + DNS_HEADER + name_len, end = dns + dns_len;
 	struct cursor c = cursor_at(f, at & QUERY_OFFSET_MASK);
-	const __u32 *words = cursor_take(&c, 4);
+	const __u8 *words = cursor_take(&c, 4);
 
 	if (!words || at + 4 > end)
 		return MR_STAT_pass_short;

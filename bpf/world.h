@@ -15,6 +15,16 @@
 /* Between stages: what was stored is loaded again, so the compiler hands no constants from one to the next. */
 #define world_barrier() __asm__ volatile("" ::: "memory")
 
+/*
+ * A header as it stands in a frame, at any alignment.  BPF's loads need none on
+ * the machines we run on, and clang would cut them into bytes if told.
+ */
+#ifdef __bpf__
+#define WORLD_WIRE(type, name) typedef type name
+#else
+#define WORLD_WIRE(type, name) typedef type __attribute__((aligned(1))) name
+#endif
+
 #ifdef __bpf__
 
 #include <linux/bpf.h>
