@@ -19,7 +19,7 @@ def _obstacle():
         return "must be root: makes network namespaces"
     for name in ("millraced", "millctl", "mrstub"):
         if not (lane.BUILD / name).exists():
-            return f"build/{name} is missing: run make first"
+            return f"{name} is missing in {lane.BUILD.name}: run make first"
     return None
 
 
@@ -28,6 +28,12 @@ def pytest_collection_modifyitems(items):
     if reason:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.ensure_newline()
+    for text in lane.figures:
+        terminalreporter.write_line(f"# figure: {text}")
 
 
 @pytest.fixture(scope="session")

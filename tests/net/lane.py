@@ -30,13 +30,21 @@ import dns.name
 import dns.rdatatype
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build"
+BUILD = ROOT / os.environ.get("MR_BUILD", "build")	# another one: with sanitizers
 DATA = ROOT.parent / "shared" / "data"
 SERVER4, SERVER6 = "10.53.0.2", "fd53::2"
 CLIENT4, CLIENT6 = "10.53.0.1", "fd53::1"
 UPSTREAM4 = "10.53.1.2"
 CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+figures = []
+
+
+def figure(text):
+    """Something measured, for the end of the run's output."""
+    figures.append(text)
 
 
 def wait_until(what, seconds, condition, every=0.02):
@@ -100,9 +108,10 @@ class Lab:
         return done
 
     def bpf_files(self):
-        """Paths below the lab's bpffs."""
+        """Paths below the lab's bpffs, without the two that every bpffs has."""
         top = Path(f"/run/{self.name}-lab/bpf")
-        return sorted(str(p.relative_to(top)) for p in top.rglob("*") if not p.is_dir())
+        paths = {str(p.relative_to(top)) for p in top.rglob("*")}
+        return sorted(paths - {"maps.debug", "progs.debug"})
 
     def xdp(self, device="mrs0", role="server"):
         """(mode, program id) of what is attached; (None, None) when nothing is."""
@@ -310,7 +319,7 @@ BASE = {
     "upstreams": {"servers": [UPSTREAM4], "timeout_ms": 1000},
     "filter": {"block": {"ttl": 10}, "lists": []},
     "access": {"allow": ["10.0.0.0/8", "fd53::/64"]},
-    "api": {"socket": "api.sock"},
+    "api": {"socket": "run/api.sock"},
     "state": "state",
 }
 
@@ -333,6 +342,7 @@ class Daemon:
         self.file = folder / "millrace.yaml"
         self.log = folder / "log"
         self.process = None
+        self.ends = set()		# statuses other than 0 that a test wants
         self.config = {}
         self.client = Client(lab)
         self.write(config or {})
@@ -354,6 +364,11 @@ class Daemon:
             self.process = self.lab.start("server", *self.prefix, BUILD / "millraced", "-c", self.file, stdout=log,
                                           stderr=log)
 
+    def ends_with(self, status, seconds=10):
+        """Wait for an end that is wanted, with that exit status."""
+        self.ends.add(status)
+        assert self.process.wait(seconds) == status, self.said()
+
     def start(self, seconds=20):
         self.launch()
         wait_until("the daemon is ready", seconds, lambda: self.process.poll() is not None or self.answers())
@@ -371,6 +386,7 @@ class Daemon:
 
     def kill(self):
         """kill -9"""
+        self.ends.add(-signal.SIGKILL)
         self.process.kill()
         self.process.wait()
 
@@ -386,15 +402,14 @@ class Daemon:
         return self.process.returncode if self.process else None
 
     def close(self):
-        """Make sure that nothing runs and nothing is left in the kernel; after a kill -9 the pins stay."""
+        """Stop, and make sure that nothing is left in the kernel; a daemon that ended by itself is a failure."""
         self.client.close()
-        if self.process and self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.kill()
-        forget_pins(self.lab)
+        try:
+            assert not self.process or self.stop() in (0, *self.ends), f"status {self.process.returncode}\n{self.said()}"
+            for word in ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error"):
+                assert word not in self.said(), self.said()
+        finally:
+            forget_pins(self.lab)
 
     def hup(self):
         """SIGHUP, and wait until it was acted upon; returns status."""

@@ -38,8 +38,7 @@ def pair(lab, stub, folder):
         yield fast.start(), slow.start()
     finally:
         fast.close()
-        if slow.process:
-            slow.stop()
+        slow.close()
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +121,12 @@ def test_lists_mean_what_their_format_says(pair, name, blocked):
     assert reply.ede == ([15] if blocked else [])
 
 
-def test_a_cname_to_a_blocked_name_is_the_same_from_both(pair):
-    both(pair, "toblocked.up.test", edns=0)
+def test_a_chain_to_a_blocked_name_is_left_to_the_daemon(pair):
+    fast, slow = pair
+    for _ in range(4):
+        reply = fast.ask("toblocked.up.test", edns=0)
+        plain = slow.client.ask("toblocked.up.test", port=REFERENCE, edns=0)
+        assert reply.by == "daemon" and lane.facts(reply) == lane.facts(plain)
 
 
 @pytest.mark.parametrize("name", ["ExAcT.bLoCkEd.TeSt", "TWO.up.TEST"])

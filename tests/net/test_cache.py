@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How an answer comes into the kernel's table, ages there, is renewed, and goes."""
+import signal
 import time
 
 import pytest
@@ -55,7 +56,6 @@ def test_an_entry_dies_on_time(served, stub):
 
 def test_an_entry_dies_on_time_when_the_daemon_is_stopped(served):
     """The daemon is held by SIGSTOP: nobody but the kernel can let the answer die."""
-    import signal
     served.warm("held.short.test")
     served.process.send_signal(signal.SIGSTOP)
     try:
@@ -111,15 +111,15 @@ def test_flush_of_everything_forgets_everything(served, stub):
     assert reply.by == "daemon" and len(stub.queries("all.up.test")) == 2
 
 
-@pytest.mark.parametrize("name,rdtype,edns,by", [
-    ("mid.up.test", "TXT", {"edns": 0}, "daemon"),
-    ("mid2.up.test", "TXT", {"edns": 0}, "daemon"),
-], ids=["400_octets_with_edns", "900_octets_with_edns"])
-def test_answers_that_a_frame_cannot_grow_by_come_from_the_daemon(served, name, rdtype, edns, by):
-    """A veth gives 216 octets at the head and up to 56 at the tail."""
-    said = [served.ask(name, rdtype, **edns) for _ in range(4)]
-    assert said[-1].by == by and not said[-1].has("TC") and said[-1].reasons.get("pass_room", 0) == 1
-    assert lane.facts(said[0]) == lane.facts(said[-1])
+@pytest.mark.parametrize("name", ["mid.up.test", "mid2.up.test"], ids=["of_420_octets", "of_900_octets"])
+def test_an_answer_that_the_frame_cannot_grow_by_comes_from_the_daemon(served, name):
+    """A veth gives 216 octets at the head; at the tail what is left of a page, at times enough for the smaller one."""
+    said = [served.ask(name, "TXT", edns=0) for _ in range(8)]
+    for reply in said[2:]:
+        assert reply.by == ("daemon" if reply.reasons.get("pass_room") else "kernel"), reply.reasons
+        assert lane.facts(reply) == lane.facts(said[0]) and not reply.has("TC")
+    if name == "mid2.up.test":
+        assert all(reply.reasons.get("pass_room") == 1 for reply in said[2:])
 
 
 def test_do_and_cd_are_parts_of_the_key(served, stub):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that people use: dig, kdig and dnsperf, over UDP and TCP."""
+import json
+import queue
 import re
+import subprocess
+import threading
 
 import pytest
 
@@ -86,3 +90,39 @@ def test_dnsperf_over_ipv6_loses_nothing(lab, served, tmp_path):
         result = (load := lane.Perf(lab, tmp_path, asked, 1, qps=5000, server=lane.SERVER6)).result()
     assert result["lost"] == 0, load.text
     assert c.kernel == result["sent"] and c.daemon == 0
+
+
+def test_tail_shows_answers_of_kernel_and_daemon_alike(served):
+    tail = subprocess.Popen([lane.BUILD / "millctl", "-s", served.folder / served.config["api"]["socket"], "--json", "tail"],
+                            stdout=subprocess.PIPE, text=True)
+    lines = queue.Queue()
+    reader = threading.Thread(target=lambda: [lines.put(json.loads(line)) for line in tail.stdout])
+    reader.start()
+    try:
+        lane.wait_until("tail sees a first event", 5,
+                        lambda: served.client.ask("exact.blocked.test") and not lines.empty(), every=0.1)
+        served.client.ask("exact.blocked.test", "AAAA")
+        served.client.ask("two.up.test")
+        served.client.ask("two.up.test", tcp=True)
+        seen = {}
+        while len(seen) < 3:
+            event = lines.get(timeout=3)
+            if (event["name"].rstrip("."), event["type"]) != ("exact.blocked.test", "A"):
+                seen[event["by"], event["protocol"], event["source"]] = event
+    finally:
+        tail.terminate()
+        tail.wait(5)
+        reader.join()
+    assert set(seen) == {("kernel", "udp", "filter"), ("kernel", "udp", "cache"), ("daemon", "tcp", "cache")}
+    assert all(e["client"] == lane.CLIENT4 and e["rcode"] == "NOERROR" for e in seen.values())
+    blocked = seen["kernel", "udp", "filter"]
+    assert (blocked["verdict"], blocked["list"], blocked["type"]) == ("block", "list", "AAAA")
+
+
+def test_millctl_shows_status_stats_memory_and_lists(served):
+    for command, words in (("status", ["mrs0", "native", lane.SERVER4]), ("stats", ["blocked", "cached"]),
+                           ("memory", ["mr_filter", "mr_answers"]), ("lists", ["list", "201"])):
+        text = served.millctl(command).stdout
+        assert all(word in text for word in words), text
+        assert json.loads(served.millctl("--json", command).stdout)
+    assert served.millctl("nonsense", check=False).returncode == 2

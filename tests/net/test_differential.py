@@ -58,8 +58,7 @@ def pair(lab, stub, folder):
         yield fast.start(), slow.start()
     finally:
         fast.close()
-        if slow.process:
-            slow.stop()
+        slow.close()
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

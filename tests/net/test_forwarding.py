@@ -15,8 +15,15 @@ DEAD = "10.53.1.2:5399"		# nobody listens: refused at once
 SILENT = "10.53.1.77"		# no such neighbour: no answer at all
 
 
+OTHER = 5356			# the port of daemons beside the module's: two on one port would share its questions
+
+
 def daemon_with(lab, folder, servers, **more):
     return lane.Daemon(lab, folder, {**NO_KERNEL, "upstreams": {"servers": servers, "timeout_ms": 1000}, **more})
+
+
+def beside(lab, folder, servers, **more):
+    return daemon_with(lab, folder, servers, server={"listen": [f"{lane.SERVER4}:{OTHER}"]}, **more)
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +32,7 @@ def served(lab, stub, folder):
     try:
         yield d.start()
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
 
 
 def test_fifty_identical_questions_at_once_are_one_upstream(served, stub):
@@ -96,10 +102,10 @@ def test_no_answer_is_servfail_with_a_reason_in_time(served):
     assert 0.7 < time.monotonic() - start < 2
 
 
-@pytest.mark.parametrize("name", ["fails.up.test", "refused.up.test"])
-def test_a_failure_of_all_upstreams_is_servfail_and_says_why(served, name):
+@pytest.mark.parametrize("name,rcode", [("fails.up.test", "SERVFAIL"), ("refused.up.test", "REFUSED")])
+def test_what_all_upstreams_refuse_is_said_to_the_client(served, name, rcode):
     reply = served.client.ask(name, edns=0)
-    assert reply.rcode == "SERVFAIL" and reply.ede and not reply.msg.answer
+    assert reply.rcode == rcode and not reply.msg.answer
 
 
 def test_a_failure_is_never_in_the_kernel(served):
@@ -110,39 +116,36 @@ def test_a_failure_is_never_in_the_kernel(served):
 
 def test_the_next_upstream_is_asked_when_one_is_dead_and_one_fails(lab, stub, folder):
     failing = lane.Stub(lab, folder, "--rule", "* SERVFAIL", port=5301, name="failing")
-    d = daemon_with(lab, folder / "retry", [DEAD, f"{lane.UPSTREAM4}:5301", lane.UPSTREAM4])
+    d = beside(lab, folder / "retry", [DEAD, f"{lane.UPSTREAM4}:5301", lane.UPSTREAM4])
     try:
         d.start()
         for i in range(10):
-            reply = d.client.ask(f"n{i}.retry.test")
+            reply = d.client.ask(f"n{i}.retry.test", port=OTHER)
             assert reply.rcode == "NOERROR" and reply.data, f"question {i}"
             assert reply.seconds < 0.5
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
         failing.stop()
 
 
 def test_the_next_upstream_is_asked_when_one_is_silent(lab, stub, folder):
-    d = daemon_with(lab, folder / "silent", [SILENT, lane.UPSTREAM4])
+    d = beside(lab, folder / "silent", [SILENT, lane.UPSTREAM4])
     try:
         d.start()
         for i in range(4):
-            assert d.client.ask(f"n{i}.silent.test").data
+            assert d.client.ask(f"n{i}.silent.test", port=OTHER).data
     finally:
-        d.stop()
-        d.client.close()
+        d.close()
 
 
 def test_no_upstreams_means_refused_and_no_recursion(lab, stub, folder):
-    d = daemon_with(lab, folder / "none", [], filter={"lists": [{"name": "list", "file": "list.txt"}]})
+    d = beside(lab, folder / "none", [], filter={"lists": [{"name": "list", "file": "list.txt"}]})
     d.list("list.txt", "exact.blocked.test")
     try:
         d.start()
-        reply = d.client.ask("some.up.test", edns=0)
+        reply = d.client.ask("some.up.test", port=OTHER, edns=0)
         assert (reply.rcode, reply.ede) == ("REFUSED", [20]) and not reply.has("RA")
-        reply = d.client.ask("exact.blocked.test", edns=0)
+        reply = d.client.ask("exact.blocked.test", port=OTHER, edns=0)
         assert reply.data == ["A 0.0.0.0"] and not reply.has("RA")
     finally:
-        d.stop()
-        d.client.close()
+        d.close()

@@ -45,7 +45,7 @@ def served_from_user_space(d, *words):
 def test_a_bad_configuration_ends_with_status_2_and_says_where(daemon, text, line, words):
     daemon.file.write_text(text)
     daemon.launch()
-    assert daemon.process.wait(5) == 2
+    daemon.ends_with(2, 5)
     for word in [f"{daemon.file}:{line}:" if line else str(daemon.file)] + words:
         assert word in daemon.said()
 
@@ -53,7 +53,7 @@ def test_a_bad_configuration_ends_with_status_2_and_says_where(daemon, text, lin
 def test_a_configuration_that_is_not_there_ends_with_status_2(daemon):
     daemon.file.unlink()
     daemon.launch()
-    assert daemon.process.wait(5) == 2
+    daemon.ends_with(2, 5)
     assert str(daemon.file) in daemon.said()
 
 
@@ -67,12 +67,12 @@ def test_an_address_in_use_is_named(lab, ready, tmp_path):
     other = lane.Daemon(lab, tmp_path / "o", {"fastpath": {"interfaces": [], "mode": "off", "required": False},
                                               "server": {"listen": ["10.53.0.9:53"]}})
     other.launch()
-    assert other.process.wait(5) == 1
+    other.ends_with(1, 5)
     assert "10.53.0.9" in other.said() and "server.listen" in other.said()
 
 
 def test_a_missing_interface_is_named_and_user_space_serves(ready):
-    ready.write({**ready.config, "fastpath": {"interfaces": ["nosuch0"], "mode": "auto"}})
+    ready.write({**ready.config, "fastpath": {"interfaces": ["nosuch0"], "mode": "auto", "required": False}})
     ready.start()
     served_from_user_space(ready, "nosuch0")
 
@@ -80,13 +80,13 @@ def test_a_missing_interface_is_named_and_user_space_serves(ready):
 def test_required_refuses_to_start_without_a_packet_path(ready):
     ready.write({**ready.config, "fastpath": {"interfaces": ["nosuch0"], "mode": "auto", "required": True}})
     ready.launch()
-    assert ready.process.wait(10) == 1
+    ready.ends_with(1, 10)
     assert "nosuch0" in ready.said()
 
 
 def test_a_foreign_program_is_named_and_left_alone(lab, ready):
     program = "/sys/fs/bpf/foreign"
-    lab.run("server", "bpftool", "prog", "load", lane.BUILD / "bpf/tools/lab_pass.bpf.o", program)
+    lab.run("server", "bpftool", "prog", "load", lane.ROOT / "build/bpf/tools/lab_pass.bpf.o", program)
     lab.run("server", "bpftool", "net", "attach", "xdpdrv", "pinned", program, "dev", "mrs0")
     try:
         before = lab.xdp()
@@ -119,13 +119,13 @@ def test_without_bpffs_user_space_serves_and_says_why(ready):
 
 
 def test_mode_off_is_said(ready):
-    ready.write({**ready.config, "fastpath": {"interfaces": ["mrs0"], "mode": "off"}})
+    ready.write({**ready.config, "fastpath": {"interfaces": ["mrs0"], "mode": "off", "required": False}})
     ready.start()
     served_from_user_space(ready, "off")
 
 
 def test_without_interfaces_user_space_serves(ready):
-    ready.write({**ready.config, "fastpath": {"interfaces": [], "mode": "auto"}})
+    ready.write({**ready.config, "fastpath": {"interfaces": [], "mode": "auto", "required": False}})
     ready.start()
     served_from_user_space(ready, "interface")
 
@@ -189,7 +189,8 @@ class TestUser:
         assert unprivileged.ask("other.blocked.test").by == "kernel"
         assert unprivileged.get("why", name="other.blocked.test", client=lane.CLIENT4)["kernel"]["answered"]
         assert unprivileged.stop() == 0
-        assert lab.xdp() == (None, None) and not lab.bpf_files()
+        # The folder itself is in one that belongs to root.
+        assert lab.xdp() == (None, None) and lab.bpf_files() == ["millrace"]
 
     def test_a_restart_takes_over(self, unprivileged):
         unprivileged.warm("two.up.test")

@@ -81,14 +81,15 @@ static int reload(struct control *c, struct err_at *reterr);
 static void on_compile(uv_timer_t *t)
 {
 	struct control *c = t->data;
-	char text[1024];
+	char text[sizeof(c->reload_error)];
 	struct err_at at = { 0 };
 
-	if (reload(c, &at))
-		log_warn("lists not read again, the filter compiled earlier stays in force: %s",
-			 err_text(&at, text, sizeof(text)));
-	else
+	if (!reload(c, &at)) {
 		log_lists(c);
+		return;
+	}
+	snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(&at, text, sizeof(text)));
+	log_warn("lists not read again, the filter compiled earlier stays in force: %s", text);
 }
 
 static void start_timers(struct control *c)
@@ -192,6 +193,8 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	resolve_user(c, config);
 	err = state_folders(config, c->uid, c->gid, reterr);
 	if (!err)
+		err = state_lock(config->state, &c->lock_fd, reterr);
+	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
 		err = servers_default(config, RESOLV_CONF, reterr);
@@ -212,6 +215,24 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	return err;
 }
 
+/* Workers end, the packet path lets go if it shall, memory goes; whatever of it there is. */
+static void free_all(struct control *c, bool detach)
+{
+	wire_stop(c);
+	wire_free(c);
+	kern_close(c->kern, detach);
+	cache_free(c->cache);
+	flights_free(c->flights);
+	snapshot_unref(c->snapshot);
+	free(c->lists);
+	free(c->list_names);
+	if (c->lock_fd >= 0)
+		close(c->lock_fd);
+	pthread_mutex_destroy(&c->tail_lock);
+	pthread_mutex_destroy(&c->names_lock);
+	free(c);
+}
+
 int control_start(uv_loop_t *loop, const char *path, struct config *config, struct control **ret,
 		  struct err_at *reterr)
 {
@@ -224,6 +245,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 		return err;
 	}
 	c->loop = loop;
+	c->lock_fd = -1;
 	c->started_ns = clock_coarse_ns();
 	c->suspended_ns = clock_suspended_ns();
 	c->workers = count_workers(config);
@@ -255,15 +277,8 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 out:
 	if (c) {
 		snapshot_unref(s);
-		wire_stop(c);
-		wire_free(c);
-		kern_close(c->kern, true);
-		cache_free(c->cache);
-		flights_free(c->flights);
-		snapshot_unref(c->snapshot);
-		free(c->lists);
-		free(c->list_names);
-		free(c);
+		/* What an earlier run left answering goes on answering. */
+		free_all(c, !c->kern || !kern_taken_over(c->kern));
 	}
 	return err;
 }
@@ -399,18 +414,8 @@ void control_stop(struct control *c)
 	kern_unwatch(c->kern);
 	/* First the kernel lets go: what comes now is for the sockets, and those drain. */
 	kern_enable(c->kern, false);
-	wire_stop(c);
-	wire_free(c);
-	kern_close(c->kern, true);
-	cache_free(c->cache);
-	flights_free(c->flights);
-	snapshot_unref(c->snapshot);
-	free(c->lists);
-	free(c->list_names);
 	/* The loop still has our handles to close; then the memory may go. */
 	uv_run(c->loop, UV_RUN_NOWAIT);
-	pthread_mutex_destroy(&c->tail_lock);
-	pthread_mutex_destroy(&c->names_lock);
 	pthread_mutex_destroy(&c->call_lock);
-	free(c);
+	free_all(c, true);
 }

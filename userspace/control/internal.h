@@ -34,6 +34,7 @@ struct control {
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;
+	int lock_fd;			/* of the state directory */
 	uint64_t started_ns;
 	uint64_t suspended_ns;		/* the clocks' distance when last looked at */
 
@@ -73,6 +74,14 @@ struct control {
 
 /* Make the folders that the configuration names, owned by the service's user. */
 int state_folders(const struct config *config, uid_t uid, gid_t gid, struct err_at *reterr);
+
+/**
+ * Take the folder for this process; the lock ends with the descriptor, so also with kill -9.
+ *
+ * Returns 0; -EBUSY when another daemon has it: both would answer on the same
+ * port (SO_REUSEPORT) and write the same files.
+ */
+int state_lock(const char *folder, int *ret_fd, struct err_at *reterr);
 
 /* Read the secret, or make it (0600). */
 int state_secret(const char *folder, uid_t uid, gid_t gid, struct mr_secret *ret, struct err_at *reterr);

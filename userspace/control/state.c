@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "control/internal.h"
@@ -70,6 +71,7 @@ int state_secret(const char *folder_path, uid_t uid, gid_t gid, struct mr_secret
 	ssize_t n;
 	int fd;
 
+	err_where(reterr, NULL, 0, "state");
 	snprintf(path, sizeof(path), "%s/secret", folder_path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -85,4 +87,22 @@ int state_secret(const char *folder_path, uid_t uid, gid_t gid, struct mr_secret
 	}
 	secret_make(ret);
 	return write_secret(path, ret, uid, gid, reterr);
+}
+
+int state_lock(const char *folder_path, int *ret_fd, struct err_at *reterr)
+{
+	char path[CONFIG_PATH_MAX + 16];
+	int fd;
+
+	err_where(reterr, NULL, 0, "state");
+	snprintf(path, sizeof(path), "%s/lock", folder_path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_why(reterr, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return err_why(reterr, -EBUSY, "%s: another millraced uses this folder: stop it first", folder_path);
+	}
+	*ret_fd = fd;
+	return 0;
 }

@@ -259,14 +259,14 @@ static uint8_t flags_of(const struct dns_answer *from)
 	       (from->chain ? MR_ANSWER_CHAIN : 0) | (from->negative ? MR_ANSWER_NEGATIVE : 0);
 }
 
-/* Make the image of an answer, all but its stamps. */
-static void make_image(const struct answers *a, const struct dns_answer *from, union image *img)
+/* Make the image of an answer, all but its stamps, in as many units as it will take. */
+static void make_image(const struct answers *a, const struct dns_answer *from, union image *img, unsigned run)
 {
 	struct mr_answer *h = &img->head;
 	uint8_t *body = img->byte + mr_answer_body(from->key.name_len);
 	uint64_t life = from->ttl * CLOCK_S, refresh_ms = (uint64_t)from->ttl * 100;
 
-	memset(img, 0, sizeof(*img));
+	memset(img, 0, (size_t)run * MR_UNIT_SIZE);
 	h->generation = a->m.conf->generation[0];
 	h->born = from->born_ns;
 	h->expires = h->stale_until = from->born_ns + life;
@@ -377,7 +377,7 @@ static int put_locked(struct answers *a, const struct dns_answer *from, struct m
 				   from->key.bits);
 	if (from->negative && a->negative >= a->negative_max && !(same && a->info[old].negative))
 		return COUNT_kern_refused_negative;
-	make_image(a, from, &img);
+	make_image(a, from, &img, run);
 	if (same && run <= a->info[old].run)
 		rewrite(a, old, &img, run);
 	else if (write_new(a, place, (uint32_t)hash.h0, &img, run, now_ns))

@@ -26,22 +26,28 @@ static void __attribute__((format(printf, 2, 3))) say(struct kern_iface *i, cons
 	va_end(args);
 }
 
+static const char *link_name(const struct kern_iface *i, char buf[32])
+{
+	snprintf(buf, 32, "link-%s", i->name);
+	return buf;
+}
+
 static const char *link_path(const struct kern *k, const struct kern_iface *i, char *buf, size_t size)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "link-%s", i->name);
-	return kern_pin_path(k->root_fd, name, buf, size);
+	return kern_pin_path(k->root_fd, link_name(i, name), buf, size);
 }
 
-/* The interface that a link holds: 0 when that has gone. */
-static int link_ifindex(int fd)
+/* The interface that a link holds, 0 when that has gone, and the program that it runs there. */
+static int link_ifindex(int fd, uint32_t *ret_prog)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.type != BPF_LINK_TYPE_XDP)
 		return 0;
+	*ret_prog = info.prog_id;
 	return info.xdp.ifindex;
 }
 
@@ -56,6 +62,15 @@ static enum kern_mode mode_now(int ifindex)
 	       KERN_NATIVE;
 }
 
+static uint32_t program_there(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, q);
+
+	if (bpf_xdp_query(ifindex, 0, &q))
+		return 0;
+	return q.prog_id ? q.prog_id : q.drv_prog_id ? q.drv_prog_id : q.skb_prog_id ? q.skb_prog_id : q.hw_prog_id;
+}
+
 static void set_generic(struct kern *k, struct kern_iface *i, bool generic)
 {
 	struct mr_iface *row = &kern_conf(k)->iface[i - k->iface];
@@ -65,15 +80,23 @@ static void set_generic(struct kern *k, struct kern_iface *i, bool generic)
 
 void kern_detach(struct kern *k, struct kern_iface *i)
 {
-	char path[128];
+	char name[32];
 
 	if (i->link_fd >= 0) {
 		bpf_link_detach(i->link_fd);
 		close(i->link_fd);
 	}
-	unlink(link_path(k, i, path, sizeof(path)));
+	kern_link_remove(k->root_fd, link_name(i, name));
 	i->link_fd = -1;
 	i->mode = KERN_OFF;
+}
+
+/* A link of another network namespace may have our interface's number; it does not run what runs here. */
+static bool is_link_here(const struct kern_iface *i)
+{
+	uint32_t prog = 0;
+
+	return link_ifindex(i->link_fd, &prog) == i->ifindex && prog == program_there(i->ifindex);
 }
 
 /* Take over a link of ours on this very interface; removes one that has lost its interface. */
@@ -86,7 +109,7 @@ static bool take_over(struct kern *k, struct kern_iface *i)
 	if (i->link_fd < 0)
 		return false;
 	mode = mode_now(i->ifindex);
-	if (link_ifindex(i->link_fd) != i->ifindex || (k->opts.mode != KERN_AUTO && k->opts.mode != mode)) {
+	if (!is_link_here(i) || (k->opts.mode != KERN_AUTO && k->opts.mode != mode)) {
 		kern_detach(k, i);
 		return false;
 	}
@@ -99,15 +122,6 @@ static bool take_over(struct kern *k, struct kern_iface *i)
 	if (mode == KERN_GENERIC)
 		say(i, "taken over in generic mode from an earlier run; stop and start to try native mode again");
 	return true;
-}
-
-static uint32_t program_there(int ifindex)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, q);
-
-	if (bpf_xdp_query(ifindex, 0, &q))
-		return 0;
-	return q.prog_id ? q.prog_id : q.drv_prog_id ? q.drv_prog_id : q.skb_prog_id ? q.skb_prog_id : q.hw_prog_id;
 }
 
 static void say_foreign(struct kern_iface *i)
@@ -213,6 +227,7 @@ static bool is_worth_a_try(const struct kern_iface *i, int ifindex)
 
 void kern_attach_again(struct kern *k)
 {
+	uint32_t prog;
 	unsigned n;
 	int ifindex;
 
@@ -221,7 +236,7 @@ void kern_attach_again(struct kern *k)
 
 		ifindex = if_nametoindex(i->name);
 		if (i->link_fd >= 0) {
-			if (ifindex == i->ifindex && link_ifindex(i->link_fd) == ifindex)
+			if (ifindex == i->ifindex && link_ifindex(i->link_fd, &prog) == ifindex)
 				continue;
 			kern_detach(k, i);
 			kern_attach(k, i);

@@ -39,21 +39,22 @@ static int copy_opts(struct kern *k, const struct kern_opts *o)
 	return 0;
 }
 
-/* With the fast path switched off, an earlier run's program must not go on answering. */
-static int remove_leftovers(struct kern *k, struct err_at *reterr)
+/*
+ * With the fast path switched off, an earlier run's program must not go on
+ * answering.  Pins that a living daemon holds are no leftovers: they are its own.
+ */
+static void remove_leftovers(struct kern *k)
 {
-	int err;
+	struct err_at ignored = { 0 };
 
 	if (access(k->opts.pin_root, F_OK) || !kern_is_bpffs(k->opts.pin_root))
-		return 0;
-	err = kern_lock(k->opts.pin_root, &k->root_fd, reterr);
-	if (err)
-		return err == -EBUSY ? err : 0;
+		return;
+	if (kern_lock(k->opts.pin_root, &k->root_fd, &ignored))
+		return;
 	kern_pins_remove(k->root_fd, 0, true);
 	rmdir(k->opts.pin_root);
 	close(k->root_fd);
 	k->root_fd = -1;
-	return 0;
 }
 
 static uint32_t latency_mask(uint32_t sample)
@@ -129,7 +130,10 @@ static int load(struct kern *k, struct err_at *reterr)
 static int fill(struct kern *k, struct err_at *reterr)
 {
 	int err = kern_rings_new(k, reterr);
+	struct mr_stats s;
 
+	kern_stats(k, &s);
+	k->events_lost = s.count[MR_STAT_events_lost];	/* those were another daemon's */
 	if (!err)
 		err = init_answers(k);
 	if (!err)
@@ -204,7 +208,7 @@ static void drop_tables(struct kern *k, bool detach)
 		kern_unmap(&k->old_conf[i]);
 	atomic_store(&k->conf, NULL);
 	kern_unload(&k->t);
-	k->on = false;
+	k->on = k->taken_over = false;
 }
 
 static void free_kern(struct kern *k)
@@ -219,13 +223,13 @@ static void free_kern(struct kern *k)
 static int open_or_off(struct kern *k, struct err_at *reterr)
 {
 	struct err_at why = { 0 };
-	int err;
+	int err = 0;
 
 	if (k->opts.mode == KERN_OFF || !k->ifaces) {
 		err_why(&why, 0, "%s", k->ifaces ? "switched off by fastpath.mode: off" :
 			"no interface is configured in fastpath.interfaces");
-		err = remove_leftovers(k, reterr);
-		if (!err && k->opts.required)
+		remove_leftovers(k);
+		if (k->opts.required)
 			err = err_why(reterr, -EINVAL, "fastpath.required is set, but it is %s", why.why);
 	} else {
 		err = open_tables(k, &why);
@@ -238,6 +242,8 @@ static int open_or_off(struct kern *k, struct err_at *reterr)
 			return err;
 		}
 		err = 0;
+		if (k->root_fd < 0)
+			remove_leftovers(k);
 	}
 	if (!err)
 		kern_off(k, &why);
@@ -315,7 +321,9 @@ void kern_configure(struct kern *k, const struct mr_block *block, bool recursion
 	}
 	if (c->recursion == recursion)
 		return;
+	pthread_mutex_lock(&k->answers.lock);
 	MR_WRITE(c->recursion, recursion);
+	pthread_mutex_unlock(&k->answers.lock);
 	answers_flush_all(&k->answers);		/* their RA bit is the old one */
 }
 
@@ -324,7 +332,7 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 	struct mr_conf *c = kern_conf(k);
 
 	if (c)
-		MR_WRITE(c->heartbeat, now_ns);
+		__atomic_store_n(&c->heartbeat, now_ns, __ATOMIC_RELAXED);
 }
 
 /* ---- answers ---- */

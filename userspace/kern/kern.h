@@ -102,8 +102,8 @@ void kern_enable(struct kern *k, bool on);
 void kern_configure(struct kern *k, const struct mr_block *block, bool recursion);
 
 /**
- * Copy a filter and its verdicts into the inactive unit, flip, bump the
- * filter generation.  The caller must have made sure that no thread still
+ * Copy a filter and its verdicts into the inactive unit, raise the filter
+ * generation and flip.  The caller must have made sure that no thread still
  * reads the unit that was active before the last flip.
  *
  * @ret  where user space finds that filter from now on: in the kernel's maps,

@@ -191,8 +191,7 @@ static void remove_folder(int root_fd, const char *name)
 	unlinkat(root_fd, name, AT_REMOVEDIR);
 }
 
-/* Detach a pinned link at once (a link that only loses its pin goes some time later), then unpin it. */
-static void remove_link(int root_fd, const char *name)
+void kern_link_remove(int root_fd, const char *name)
 {
 	char path[320];
 	int fd = bpf_obj_get(kern_pin_path(root_fd, name, path, sizeof(path)));
@@ -225,7 +224,7 @@ void kern_pins_remove(int root_fd, uint64_t keep_layout, bool links)
 	folder_name(keep_layout, keep);
 	while ((e = readdir(d)))	/* links first would be tidier, but maps live on in the program anyway */
 		if (links && is_link(e->d_name))
-			remove_link(root_fd, e->d_name);
+			kern_link_remove(root_fd, e->d_name);
 		else if (is_layout(e->d_name) && (!keep_layout || strcmp(e->d_name, keep)))
 			remove_folder(root_fd, e->d_name);
 	closedir(d);
@@ -250,7 +249,7 @@ void kern_links_prune(struct kern *k)
 		return;
 	while ((e = readdir(d)))
 		if (is_link(e->d_name) && !is_configured(k, e->d_name + strlen(LINK_PREFIX)))
-			remove_link(k->root_fd, e->d_name);
+			kern_link_remove(k->root_fd, e->d_name);
 	closedir(d);
 }
 

@@ -195,6 +195,9 @@ int kern_pins_write(const struct kern *k, struct err_at *reterr);
 /* Remove pins: all but @keep_layout (0: all) and, with @links, the links. */
 void kern_pins_remove(int root_fd, uint64_t keep_layout, bool links);
 
+/* Detach a pinned link at once (one that only loses its pin goes some time later), then unpin it. */
+void kern_link_remove(int root_fd, const char *name);
+
 /* Detach what an earlier run left on interfaces that are not configured now. */
 void kern_links_prune(struct kern *k);
 

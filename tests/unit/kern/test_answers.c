@@ -517,6 +517,44 @@ static void taking_over_keeps_whole_answers_and_can_flush_them(void **state)
 	table_free(t);
 }
 
+/* ---- threads ------------------------------------------------------------ */
+
+static void *churn(void *arg)
+{
+	struct table *t = arg;
+	struct dns_key k;
+	char name[32];
+	unsigned i;
+
+	for (i = 0; i < 3000; i++) {
+		snprintf(name, sizeof(name), "t%u.example", i % 97);
+		put(t, i % 5 ? make_a(name, 300, NOW) : make_txt(name, i % 900 + 1, 300, NOW));
+		k = make_key(name, DNS_A);
+		if (i % 7 == 0)
+			answers_flush_name(&t->a, k.name, k.name_len);
+		answers_hold(&t->a, &k, NOW);
+	}
+	return NULL;
+}
+
+static void threads_may_put_and_flush_at_once(void **state)
+{
+	struct table *t = table_new(80);
+	uint64_t torn = counted("kern_cleared_torn");
+	pthread_t other;
+	uint32_t in_use;
+
+	assert_int_equal(pthread_create(&other, NULL, churn, t), 0);
+	churn(t);
+	answers_flush_all(&t->a);
+	pthread_join(other, NULL);
+	in_use = t->a.in_use;
+	restart(t, 80);
+	assert_int_equal(t->a.in_use, in_use);
+	assert_int_equal(counted("kern_cleared_torn"), torn);
+	table_free(t);
+}
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ROWS(array, run)                                                                                  \
 	for (i = 0; i < COUNT(array); i++)                                                                \
@@ -536,9 +574,10 @@ int main(void)
 		cmocka_unit_test(when_all_is_hot_the_work_is_bounded_and_a_later_put_succeeds),
 		cmocka_unit_test(expired_answers_are_swept_by_later_puts),
 		cmocka_unit_test(every_way_word_leads_to_its_answer_after_a_churn),
+		cmocka_unit_test(threads_may_put_and_flush_at_once),
 		cmocka_unit_test(taking_over_keeps_whole_answers_and_can_flush_them),
 	};
-	size_t n = 12, i;
+	size_t n = 13, i;
 
 	ROWS(life_cases, run_life);
 	ROWS(refuse_cases, run_refuse);

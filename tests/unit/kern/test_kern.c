@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_kern.c - the door to BPF, on real BPF.
- *
- * Everything happens in mount and network namespaces of the test's own: a
- * bpffs, and a veth pair kern0 - kern1.  Nothing of the host is touched.
- * Without the rights for that each test is skipped, with the reason.
+ * test_kern.c - the door to BPF, on real BPF (lab.h).
  */
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -19,185 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "kern/kern.h"
-#include "unit/kern/make.h"
-
-static char dir[] = "/tmp/kern-bpffs-XXXXXX";
-static char root[64];
-static struct addr listens[2];
-static struct kern *open_now;		/* closed after a test that failed */
-
-static int run(const char *cmd)
-{
-	int status = system(cmd);
-
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static const char *enter_lab(void)
-{
-	if (geteuid())
-		return "not root";
-	if (unshare(CLONE_NEWNS | CLONE_NEWNET) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return "no namespaces of our own";
-	if (!mkdtemp(dir) || mount("bpf", dir, "bpf", 0, "mode=700"))
-		return "no bpffs can be mounted";
-	snprintf(root, sizeof(root), "%s/millrace", dir);
-	if (run("ip link set lo up"))
-		return "iproute2 is not installed";
-	if (run("ip link add kern0 type veth peer name kern1 && ip link del kern0"))
-		return "no veth can be made";
-	return NULL;
-}
-
-static int pair_up(void)
-{
-	return run("ip link add kern0 type veth peer name kern1 && ip link set kern1 up && ip link set kern0 up && "
-		   "ip addr add 10.53.9.1/24 dev kern0 && ip addr add fd53:9::1/64 dev kern0 nodad");
-}
-
-static int setup(void **state)
-{
-	run("ip link del kern0 2>/dev/null");
-	return pair_up();
-}
-
-static void stop(struct kern *k, bool detach)
-{
-	open_now = NULL;
-	kern_close(k, detach);
-}
-
-static int teardown(void **state)
-{
-	if (open_now)
-		stop(open_now, true);
-	return 0;
-}
-
-static struct kern_opts options(void)
-{
-	struct kern_opts o = { .interfaces = { "kern0" }, .interface_count = 1, .pin_root = root, .listen = listens,
-			       .listens = 2, .answers = 1000, .filter_entries = 1000,
-			       .block = { .mode = MR_BLOCK_NULL, .ttl = 10 }, .recursion = true };
-
-	addr_parse("0.0.0.0", 53, &listens[0]);
-	addr_parse("::", 53, &listens[1]);
-	return o;
-}
-
-static struct kern *open_with(const struct kern_opts *o, unsigned secret)
-{
-	struct mr_secret s = make_secret(secret);
-	struct err_at e = { 0 };
-	struct kern *k = NULL;
-	int err = kern_open(o, &s, &k, &e);
-
-	if (err)
-		fail_msg("kern_open: %d %s", err, e.why);
-	open_now = k;
-	return k;
-}
-
-static struct kern *open_usual(void)
-{
-	struct kern_opts o = options();
-
-	return open_with(&o, 1);
-}
-
-static struct kern_status status_of(struct kern *k)
-{
-	struct kern_status s;
-
-	kern_status(k, &s);
-	return s;
-}
-
-static unsigned files_in(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-	unsigned n = 0;
-
-	while (d && (e = readdir(d)))
-		n += e->d_name[0] != '.';
-	if (d)
-		closedir(d);
-	return n;
-}
-
-static bool is_there(const char *name)
-{
-	char path[160];
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	return !access(path, F_OK);
-}
-
-static uint32_t program_on(const char *ifname)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, q);
-
-	return bpf_xdp_query(if_nametoindex(ifname), 0, &q) ? 0 : q.prog_id;
-}
-
-/* Publish a filter of that many names; the view that user space gets. */
-static struct filter_view publish(struct kern *k, unsigned names)
-{
-	struct mr_secret s = make_secret(1);
-	struct filter *f = make_filter(&s, names);
-	struct mr_verdict *v = make_verdicts(f);
-	struct filter_view view;
-	struct err_at e = { 0 };
-	bool mapped = false;
-	int err = kern_filter_publish(k, f, v, 1, &view, &mapped, &e);
-
-	if (err)
-		fail_msg("publish: %d %s", err, e.why);
-	assert_true(mapped);
-	free(v);
-	filter_free(f);
-	return view;
-}
-
-static void put_a(struct kern *k, const char *name)
-{
-	uint64_t now = clock_coarse_ns();
-	struct dns_answer *a = make_a(name, 300, now);
-
-	kern_answer_put(k, a, now);
-	dns_answer_unref(a);
-}
-
-static bool holds(struct kern *k, const char *name)
-{
-	struct dns_key key = make_key(name, DNS_A);
-
-	return kern_answer_holds(k, &key, clock_coarse_ns());
-}
-
-static struct kern_why_result ask(struct kern *k, const char *name, const char *client)
-{
-	struct dns_key key = make_key(name, DNS_A);
-	struct kern_why_query q = { .name = key.name, .name_len = key.name_len, .qtype = DNS_A, .edns = true };
-	struct kern_why_result r = { 0 };
-	struct err_at e = { 0 };
-	int err;
-
-	addr_parse(client, 0, &q.client);
-	err = kern_why(k, &q, &r, &e);
-	if (err)
-		fail_msg("why: %d %s", err, e.why);
-	return r;
-}
+#include "unit/kern/lab.h"
 
 /* ---- opening and closing ------------------------------------------------ */
 
@@ -1007,6 +828,61 @@ static void after_dropping_privileges_growth_and_a_clean_stop_still_work(void **
 	rmdir(root);
 }
 
+static int start_without_rights(void)
+{
+	struct kern *k;
+	struct kern_status s;
+
+	if (setresuid(65534, 65534, 65534))
+		return 1;
+	k = open_usual();
+	s = status_of(k);
+	stop(k, true);
+	return s.on || !strstr(s.reason, "CAP_BPF is missing: start as root");
+}
+
+static void without_capabilities_it_is_off_and_names_the_one_that_is_missing(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(start_without_rights());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_link_of_another_network_namespace_is_not_taken_for_ours(void **state)
+{
+	struct kern_status before, after;
+	char cmd[192];
+	struct kern *k;
+	int status;
+	pid_t pid;
+
+	k = open_usual();
+	before = status_of(k);
+	stop(k, false);
+	snprintf(cmd, sizeof(cmd), "ip link add kern0 index %u type veth peer name kern1 && ip link set kern1 up && "
+		 "ip link set kern0 up", if_nametoindex("kern0"));
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNET) || run(cmd))
+			_exit(1);
+		k = open_usual();
+		after = status_of(k);
+		_exit(!(after.on && after.iface[0].mode == KERN_NATIVE &&
+			after.iface[0].link_id != before.iface[0].link_id && program_on("kern0") == after.iface[0].prog_id));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(program_on("kern0"), 0);	/* of an earlier run with these pins, so it went */
+	k = open_usual();
+	stop(k, true);
+}
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TEST(f) tests[n++] = (struct CMUnitTest){ #f, f, setup, teardown, NULL }
 #define ROWS(array, run)                                                                                       \
@@ -1017,8 +893,6 @@ int main(void)
 {
 	struct CMUnitTest tests[80];
 	size_t n = 0, i;
-	const char *why_not = enter_lab();
-	int failed = 0;
 
 	TEST(a_fresh_start_attaches_natively_and_pins);
 	TEST(a_clean_stop_leaves_nothing);
@@ -1049,13 +923,8 @@ int main(void)
 	TEST(an_interface_that_comes_back_is_attached_again);
 	TEST(new_addresses_become_services);
 	TEST(an_interface_that_a_foreign_program_leaves_is_taken);
+	TEST(without_capabilities_it_is_off_and_names_the_one_that_is_missing);
+	TEST(a_link_of_another_network_namespace_is_not_taken_for_ours);
 	TEST(after_dropping_privileges_growth_and_a_clean_stop_still_work);
-	for (i = 0; why_not && i < n; i++)
-		printf("ok %zu - %s # SKIP no BPF: %s\n", i + 1, tests[i].name, why_not);
-	if (!why_not)
-		failed = _cmocka_run_group_tests("kern", tests, n, NULL, NULL);
-	if (root[0])
-		umount2(dir, MNT_DETACH);
-	rmdir(dir);
-	return failed;
+	return run_in_lab("kern", tests, n);
 }
