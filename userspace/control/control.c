@@ -261,7 +261,6 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	c->started_ns = clock_coarse_ns();
 	c->suspended_ns = clock_suspended_ns();
 	c->workers = count_workers(config);
-	c->listen = config->server_listen;
 	snprintf(c->path, sizeof(c->path), "%s", path);
 	pthread_mutex_init(&c->tail_lock, NULL);
 	pthread_mutex_init(&c->names_lock, NULL);
