@@ -56,7 +56,8 @@ static void on_done(struct query *q)
 	c->query = NULL;
 	c->source = q->source;
 	c->reply_len = q->reply_len;
-	memcpy(c->reply, q->reply, q->reply_len);
+	if (q->reply_len)		/* else there is no reply at all */
+		memcpy(c->reply, q->reply, q->reply_len);
 	query_free(q);
 }
 

@@ -52,7 +52,8 @@ static void on_answered(struct query *q)
 	d->why.verdict = q->verdict;
 	d->why.source = (uint8_t)q->source;
 	d->why.reply_len = q->reply_len <= sizeof(d->why.reply) ? (uint16_t)q->reply_len : 0;
-	memcpy(d->why.reply, q->reply, d->why.reply_len);
+	if (d->why.reply_len)
+		memcpy(d->why.reply, q->reply, d->why.reply_len);
 	if (q->group < q->snapshot->config->groups.count)
 		snprintf(d->why.group, sizeof(d->why.group), "%s", q->snapshot->config->groups.at[q->group].name);
 	query_free(q);
