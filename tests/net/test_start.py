@@ -95,7 +95,7 @@ def test_a_second_server_of_one_state_directory_is_refused(lab, ready, tmp_path)
 
 def test_a_state_directory_that_takes_nothing_keeps_nobody_from_starting(ready):
     (ready.folder / "state").mkdir(mode=0o755)
-    (ready.folder / "state" / "filter.bin.new").mkdir()     # what is written under this name fails, as on a full disk
+    (ready.folder / "state" / "filter.next.new").mkdir()    # what is written under this name fails, as on a full disk
     ready.start()
     assert "in memory alone" in ready.said()
     reply = ready.ask("exact.blocked.test")
