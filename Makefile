@@ -25,6 +25,8 @@ CLANG   := clang
 PREFIX  ?= /usr
 V       ?= 0
 Q       := $(if $(filter 1,$(V)),,@)
+# One word for the shell, whatever is in it.
+quoted   = '$(subst ','\'',$(1))'
 say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 
 include tools/deps.mk
@@ -127,13 +129,20 @@ $(FUZZ): $(B)/%: %.c Makefile | $(GEN)
 
 # ---- other targets -------------------------------------------------------
 
-.PHONY: deps check demo bench-quick layers compile_commands.json install uninstall clean help opts
+.PHONY: deps check check-kernel demo bench bench-quick layers compile_commands.json install uninstall clean help opts
 deps:
 	@sh tools/deps.sh $(DEPS)
 
 check: deps
 	@$(MAKE) --no-print-directory all tests
 	@bash tests/run
+
+# The tests that depend on the kernel, under others: KERNELS="6.1 6.12 ./vmlinuz".
+KERNELS ?= 6.1
+check-kernel:
+	@sh tools/deps.sh $(DEPS) $(DEPS_KERNEL)
+	@$(MAKE) --no-print-directory all tests
+	@bash vagrant/check $(KERNELS)
 
 demo: deps
 	@$(MAKE) --no-print-directory all
@@ -151,7 +160,7 @@ layers:
 compile_commands.json:
 	@{ printf '['; sep=''; for f in $(ROOM_SRC) $(wildcard userspace/main.c) $(filter-out %.bpf.c,$(TOOL_SRC)) $(TEST_SRC); do \
 		printf '%s\n{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
-			'$(CC) $(subst ",\",$(ALL_CFLAGS)) -c '"$$f"; sep=','; done; printf '\n]\n'; } > $@
+			$(call quoted,$(CC) $(subst ",\",$(ALL_CFLAGS)) -c )"$$f"; sep=','; done; printf '\n]\n'; } > $@
 
 install: all
 	@sh tools/install.sh $(B) '$(DESTDIR)' '$(PREFIX)'
@@ -160,11 +169,21 @@ uninstall:
 	@sh tools/install.sh -u $(B) '$(DESTDIR)' '$(PREFIX)'
 
 opts:
-	@printf '%s\n' 'CC=$(CC)' 'CFLAGS=$(ALL_CFLAGS)' 'BPF=$(CLANG) $(BPF_CFLAGS)' 'LIBS=$(LIBS)'
+	@printf '%s\n' 'CC=$(CC)' $(call quoted,CFLAGS=$(ALL_CFLAGS)) 'BPF=$(CLANG) $(BPF_CFLAGS)' 'LIBS=$(LIBS)'
 
 clean:
 	rm -rf build compile_commands.json
 
 help:
 	@sed -n 's/^#   make/  make/p; s/^#   sudo/  sudo/p' Makefile
-	@printf '  make %s\n' 'deps | tests | layers | fuzz | bench-quick | install DESTDIR= | compile_commands.json | opts | clean'
+	@printf '  make %-12s %s\n' \
+		deps 'install the Debian packages that are missing (root)' \
+		tests 'build the tests; "tests/run SUITE..." runs some of them' \
+		fuzz 'build the fuzz targets, build/tests/fuzz/*' \
+		check-kernel 'run the packet tests under other kernels in qemu (root; KERNELS=)' \
+		layers 'print includes that depart from tools/layers.txt' \
+		bench-quick 'measure the packet path, in three minutes (root)' \
+		install 'DESTDIR= and PREFIX=/usr; "make uninstall" takes away what it put' \
+		opts 'print compilers and options' \
+		clean 'remove build/' \
+		compile_commands.json 'for clangd and the like'

@@ -116,6 +116,7 @@ MR_INLINE int query_options_fine(const struct world_frame *f, __u32 at, __u32 en
 			break;
 		if (at > QUERY_OFFSET_MASK)
 			return 0;
+		world_opaque(at);
 		c = cursor_at(f, at & QUERY_OFFSET_MASK);
 		option = cursor_take(&c, 4);
 		if (!option)
@@ -123,7 +124,7 @@ MR_INLINE int query_options_fine(const struct world_frame *f, __u32 at, __u32 en
 		len = option[2] << 8 | option[3];
 		if (!query_option_known(option[0] << 8 | option[1], len))
 			return 0;
-		at = ((at + 4 + len) ^ zero) & 0x1ffff;	/* each round the same to the verifier */
+		at = (at + 4 + len + zero) & 0x1ffff;	/* each round the same to the verifier */
 	}
 	return at == end;
 }

@@ -284,8 +284,11 @@ MR_INLINE void reply_store(struct world_frame *f, __u32 front, struct reply *r, 
 	__u8 *p;
 
 	if (len < 8 || len > REPLY_SHORT) {
-		if (len)
-			world_store(f, front, r->tail, len);
+		if (!len)
+			return;
+		len--;
+		world_opaque(len);
+		world_store(f, front, r->tail, (len & REPLY_TAIL_MASK) + 1);
 		return;
 	}
 	for (i = 0; i < REPLY_SHORT / 8; i++) {

@@ -68,6 +68,24 @@ static int usage(const struct ctl_command *k, const char *what, const char *whic
 	return CTL_USAGE;
 }
 
+/* A command that is not there.  When @word is the first of two, those that go on from it are meant. */
+static int unknown_command(const char *word)
+{
+	const struct ctl_command *k;
+	size_t n = strlen(word);
+	bool half = false;
+
+	for (k = commands; k->name; k++)
+		half |= !strncmp(k->name, word, n) && k->name[n] == ' ';
+	if (!half)
+		return usage(NULL, "no such command", word);
+	fprintf(stderr, "millctl: no such command: %s; there are\n", word);
+	for (k = commands; k->name; k++)
+		if (!strncmp(k->name, word, n) && k->name[n] == ' ')
+			print_synopsis(stderr, k);
+	return CTL_USAGE;
+}
+
 /* The command that begins at @argv; @ret_words: how many words its name has. */
 static const struct ctl_command *find_command(int argc, char **argv, int *ret_words)
 {
@@ -107,7 +125,7 @@ int ctl_help(struct ctl *c)
 		if (!strcmp(k->name, c->arg))
 			break;
 	if (!k->name)
-		return usage(NULL, "no such command", c->arg);
+		return unknown_command(c->arg);
 	print_synopsis(stdout, k);
 	printf("\n%s\n", k->help);
 	for (i = 0; i < CTL_OPTIONS_MAX && k->option[i].name; i++)
@@ -204,7 +222,7 @@ int main(int argc, char **argv)
 	}
 	c.command = find_command(argc - at, argv + at, &words);
 	if (!c.command)
-		return usage(NULL, "no such command", argv[at]);
+		return unknown_command(argv[at]);
 	/* "help config check": the argument is two words */
 	if (c.command->run == ctl_help && argc - at == 3) {
 		snprintf(two, sizeof(two), "%s %s", argv[at + 1], argv[at + 2]);

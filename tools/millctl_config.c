@@ -6,29 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/file.h"
 #include "config/config.h"
 #include "tools/millctl.h"
-
-/* The whole file, at most one byte more than a configuration may have: the check then says so. */
-static int read_file(const char *path, char **ret, size_t *ret_size)
-{
-	FILE *f = fopen(path, "re");
-	char *text = f ? malloc(CONFIG_SIZE_MAX + 1) : NULL;
-	int err = text ? 0 : f ? -ENOMEM : -errno;
-
-	if (!err) {
-		*ret_size = fread(text, 1, CONFIG_SIZE_MAX + 1, f);
-		if (ferror(f))
-			err = -errno ? -errno : -EIO;
-	}
-	if (f)
-		fclose(f);
-	if (err)
-		free(text);
-	else
-		*ret = text;
-	return err;
-}
 
 static json_t *error_row(const struct err_at *e)
 {
@@ -72,7 +52,7 @@ int ctl_config_check(struct ctl *c)
 	struct config *config = NULL;
 	char *text = NULL;
 	size_t size = 0;
-	int err = errors ? read_file(c->arg, &text, &size) : -ENOMEM;
+	int err = errors ? file_read(c->arg, CONFIG_SIZE_MAX + 1, &text, &size) : -ENOMEM;
 
 	if (!errors) {
 		fprintf(stderr, "millctl: out of memory\n");

@@ -141,7 +141,7 @@ const char *show_ns(uint64_t v)
 
 	if (v < 10000)
 		snprintf(buf, BUFFER, "%llu ns", (unsigned long long)v);
-	else if (v < 10000000)
+	else if (v < 1000000)
 		snprintf(buf, BUFFER, "%.1f us", (double)v / 1e3);
 	else
 		snprintf(buf, BUFFER, "%.1f ms", (double)v / 1e6);

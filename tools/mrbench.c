@@ -87,6 +87,10 @@ int main(int argc, char **argv)
 	const char *command = left > 0 ? argv[first] : "";
 	char text[768];
 
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(usage, stdout);
+		return 0;
+	}
 	log_set_level(LOG_LEVEL_WARN);
 	libbpf_set_print(to_stderr);
 	warn_build();

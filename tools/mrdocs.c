@@ -18,15 +18,15 @@ static const struct page pages[] = {
 	{ "configuration", config_reference },
 };
 
-static int usage(void)
+static int usage(FILE *to, int status)
 {
 	unsigned i;
 
-	fputs("usage: mrdocs PAGE\npages:", stderr);
+	fputs("usage: mrdocs PAGE\npages:", to);
 	for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-		fprintf(stderr, " %s", pages[i].name);
-	fputc('\n', stderr);
-	return 2;
+		fprintf(to, " %s", pages[i].name);
+	fputc('\n', to);
+	return status;
 }
 
 static int print(const struct page *p)
@@ -52,5 +52,7 @@ int main(int argc, char **argv)
 	for (i = 0; argc == 2 && i < sizeof(pages) / sizeof(pages[0]); i++)
 		if (!strcmp(pages[i].name, argv[1]))
 			return print(&pages[i]);
-	return usage();
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return usage(stdout, 0);
+	return usage(stderr, 2);
 }

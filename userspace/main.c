@@ -97,15 +97,10 @@ static struct config *read_config(const char *path)
 {
 	struct config_errors errors = { 0 };
 	struct config *config = NULL;
-	char text[1024];
-	unsigned i;
 
 	if (control_read_config(path, &config, &errors) == 0)
 		return config;
-	for (i = 0; i < errors.count; i++)
-		log_err("%s", err_text(&errors.at[i], text, sizeof(text)));
-	if (errors.more)
-		log_err("%u more errors", errors.more);
+	control_log_errors(&errors);
 	return NULL;
 }
 
@@ -122,12 +117,14 @@ static void watch_signals(struct daemon *d)
 	uv_signal_start(&d->intr, on_term, SIGINT);
 }
 
-static void stop(struct daemon *d)
+/* @started: false when the start failed */
+static void stop(struct daemon *d, bool started)
 {
 	process_notify("STOPPING=1");
-	api_stop(d->api);
-	control_stop(d->control);
+	/* Control turns the loop as it ends: a reload that waits there must not begin. */
 	uv_close((uv_handle_t *)&d->reload, NULL);
+	api_stop(d->api);
+	control_stop(d->control, started);
 	uv_close((uv_handle_t *)&d->hup, NULL);
 	uv_close((uv_handle_t *)&d->term, NULL);
 	uv_close((uv_handle_t *)&d->intr, NULL);
@@ -152,7 +149,12 @@ int main(int argc, char **argv)
 		return EXIT_CONFIG;
 	snprintf(socket, sizeof(socket), "%s", config->api_socket);
 	process_raise_files();
-	uv_loop_init(&d.loop);
+	err = uv_loop_init(&d.loop);
+	if (err) {
+		log_err("cannot start: no loop: %s", uv_strerror(err));
+		config_free(config);
+		return EXIT_FAILURE;
+	}
 	watch_signals(&d);
 	err = control_start(&d.loop, path, config, &d.control, &at);
 	if (!err)
@@ -167,6 +169,6 @@ int main(int argc, char **argv)
 		uv_run(&d.loop, UV_RUN_DEFAULT);
 		log_info("stopping");
 	}
-	stop(&d);
+	stop(&d, !err);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

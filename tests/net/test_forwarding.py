@@ -138,6 +138,14 @@ def test_the_next_upstream_is_asked_when_one_is_silent(lab, stub, folder):
         d.close()
 
 
+@pytest.mark.parametrize("listen", [f"{lane.SERVER4}:{OTHER}", f"0.0.0.0:{OTHER}"])
+def test_a_server_that_is_ourselves_is_refused(lab, folder, listen):
+    daemon = daemon_with(lab, folder / "loop", ["10.53.1.2", f"{lane.SERVER4}:{OTHER}"], server={"listen": [listen]})
+    daemon.launch()
+    daemon.ends_with(1, 5)
+    assert f"upstreams.servers[1]: {lane.SERVER4}:{OTHER} is ourselves" in daemon.said()
+
+
 def test_no_upstreams_means_refused_and_no_recursion(lab, stub, folder):
     d = beside(lab, folder / "none", [], filter={"lists": [{"name": "list", "file": "list.txt"}]})
     d.list("list.txt", "exact.blocked.test")

@@ -240,6 +240,18 @@ def test_a_damaged_filter_on_disk_is_made_anew_from_the_lists(loaded, damage):
     lane.wait_until("it is written again", 5, lambda: len(file.read_bytes()) == len(good))
 
 
+def test_a_start_that_fails_late_leaves_the_kernel_answering(lab, loaded):
+    before = answers(loaded)
+    loaded.kill()
+    socket = loaded.folder / loaded.config["api"]["socket"]
+    socket.unlink()
+    socket.write_text("in the way of the last step of a start")
+    loaded.launch()
+    loaded.ends_with(1)
+    assert lab.xdp()
+    same(before, answers(loaded))
+
+
 def test_what_others_do_to_the_interface_does_not_detach_the_program(lab, loaded):
     before = lab.xdp()
     lab.run("server", "ip", "link", "set", "dev", "mrs0", "xdp", "off", check=False)

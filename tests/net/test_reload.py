@@ -98,6 +98,17 @@ def test_another_state_directory_waits_for_the_next_start(served):
         served.write(config)
 
 
+def test_another_address_to_listen_on_waits_for_the_next_start(served):
+    config = served.config
+    before = served.get("status")["listen"]
+    served.write({**config, "server": {**config["server"], "listen": ["10.53.0.2:5399"]}})
+    try:
+        assert served.hup()["listen"] == before
+        assert "server.listen has changed" in served.said()
+    finally:
+        served.write(config)
+
+
 def test_block_mode_and_ttl_change_with_a_reload(served):
     config = served.config
     served.write({**config, "filter": {"lists": LISTS, "block": {"mode": "nxdomain", "ttl": 77}}})

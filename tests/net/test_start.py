@@ -93,6 +93,18 @@ def test_a_second_server_of_one_state_directory_is_refused(lab, ready, tmp_path)
     assert "another millraced uses this folder" in other.said()
 
 
+def test_a_state_directory_that_takes_nothing_keeps_nobody_from_starting(ready):
+    (ready.folder / "state").mkdir(mode=0o755)
+    (ready.folder / "state" / "filter.bin.new").mkdir()     # what is written under this name fails, as on a full disk
+    ready.start()
+    assert "in memory alone" in ready.said()
+    reply = ready.ask("exact.blocked.test")
+    assert (reply.by, reply.data) == ("kernel", ["A 0.0.0.0"])
+    ready.list("list.txt", "other.blocked.test")
+    assert ready.hup()["reloads"]["failed"] == 1
+    assert ready.ask("exact.blocked.test").data == ["A 0.0.0.0"]
+
+
 def test_a_missing_interface_is_named_and_user_space_serves(ready):
     ready.write({**ready.config, "fastpath": {"interfaces": ["nosuch0"], "mode": "auto", "required": False}})
     ready.start()

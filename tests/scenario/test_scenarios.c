@@ -384,6 +384,11 @@ static int do_snapshot(struct world *w, struct statement *s)
 	return world_snapshot(w) ? wrong("the policy could not be made") : 0;
 }
 
+static int do_crowd(struct world *w, struct statement *s)
+{
+	return world_crowd(w) ? wrong("no memory for a crowd") : 0;
+}
+
 static const struct verb {
 	const char *word;
 	unsigned least;			/* words, the verb included */
@@ -394,6 +399,7 @@ static const struct verb {
 	{ "fail", 4, do_fail },     { "reply", 3, do_reply },       { "pending", 2, do_pending },
 	{ "silence", 2, do_silence }, { "abandon", 2, do_abandon }, { "publish", 2, do_publish },
 	{ "refresh", 3, do_refresh }, { "time", 2, do_time },       { "snapshot", 1, do_snapshot },
+	{ "crowd", 1, do_crowd },
 };
 
 static int run_statement(struct world *w, struct statement *s)

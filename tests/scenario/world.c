@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "policy/secret.h"
+#include "resolve/flight.h"
 #include "tests/scenario/world.h"
 
 #define SECOND 1000000000ULL
@@ -91,12 +92,47 @@ struct world *world_new(void)
 	return w;
 }
 
+/* Far more names than there are places, so that every shard of the table fills. */
+int world_crowd(struct world *w)
+{
+	unsigned i;
+
+	for (i = 0; i < 4000; i++) {
+		struct query *q = calloc(1, sizeof(*q));
+
+		if (!q)
+			return -1;
+		q->key.name[0] = 6;
+		snprintf((char *)q->key.name + 1, 7, "%06u", i);
+		q->key.name_len = 8;
+		if (flight_join(w->resolver.flights, q, false) != FLIGHT_LEADS) {
+			free(q);
+			continue;
+		}
+		q->next_waiter = w->crowd;
+		w->crowd = q;
+	}
+	return 0;
+}
+
+static void crowd_leaves(struct world *w)
+{
+	struct query *q;
+
+	while ((q = w->crowd)) {
+		w->crowd = q->next_waiter;
+		flight_land(w->resolver.flights, q, NULL);
+		free(q);
+	}
+}
+
 void world_free(struct world *w)
 {
 	if (!w)
 		return;
 	while (w->outs)
 		world_answer(w, -ECANCELED, NULL, 0);
+	crowd_leaves(w);
 	resolver_done(&w->resolver);
 	cache_free(w->resolver.cache);
 	flights_free(w->resolver.flights);

@@ -33,6 +33,7 @@ struct world {
 	unsigned clients;
 	struct query *out[WORLD_ASKS];	/* asked upstream, not answered */
 	unsigned outs;
+	struct query *crowd;		/* that fill the table of questions under way; linked by next_waiter */
 	struct dns_key published[WORLD_ASKS];
 	unsigned publishes;
 };
@@ -49,6 +50,9 @@ struct world_client *world_client(struct world *w, const char *tag, bool make);
 /* Send a datagram. */
 void world_ask(struct world *w, struct world_client *c, enum query_proto proto, const uint8_t *msg, size_t len,
 	       const struct addr *from);
+
+/* Have as many other questions under way as there may be; -1 when memory is out. */
+int world_crowd(struct world *w);
 
 /* End the only question that is out: with a response, or with an error. */
 void world_answer(struct world *w, int err, const uint8_t *msg, size_t len);

@@ -36,8 +36,6 @@ static unsigned status_of(int err)
 {
 	switch (-err) {
 	case EBUSY:
-	case EALREADY:
-		return MHD_HTTP_CONFLICT;
 	case ESHUTDOWN:
 	case ETIMEDOUT:
 	case ENOMEM:

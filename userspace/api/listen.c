@@ -58,7 +58,7 @@ static int bind_as(int fd, const struct sockaddr_un *temp, uid_t uid, gid_t gid,
 	unlink(temp->sun_path);
 	/* The mode of an unbound socket becomes that of its name (unix(7)); the umask belongs to all threads. */
 	if (fchmod(fd, 0) < 0 || bind(fd, (const struct sockaddr *)temp, sizeof(*temp)) < 0)
-		return err_why(reterr, -errno, "cannot bind: %s", strerror(errno));
+		return err_why(reterr, -errno, "user %d cannot make a socket in that folder: %s", (int)geteuid(), strerror(errno));
 	if (listen(fd, BACKLOG) < 0 || chown(temp->sun_path, uid, gid) < 0 || chmod(temp->sun_path, 0660) < 0) {
 		err = -errno;
 		unlink(temp->sun_path);

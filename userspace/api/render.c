@@ -73,13 +73,6 @@ static json_t *addresses(const struct addr *a, unsigned count)
 	return all;
 }
 
-static const char *mode_text(enum kern_mode m)
-{
-	static const char *const text[] = { "auto", "native", "generic", "off" };
-
-	return (unsigned)m < sizeof(text) / sizeof(text[0]) ? text[m] : "?";
-}
-
 static json_t *interfaces(const struct kern_status *k)
 {
 	const struct kern_iface_status *f;
@@ -89,7 +82,7 @@ static json_t *interfaces(const struct kern_status *k)
 	for (i = 0; i < k->interfaces && i < MR_IFACES_MAX; i++) {
 		f = &k->iface[i];
 		json_array_append_new(all, json_pack("{s:o, s:o, s:b, s:s, s:o, s:i, s:i}", "name", TEXT(f->name), "driver",
-						     TEXT(f->driver), "up", f->up, "mode", mode_text(f->mode), "reason",
+						     TEXT(f->driver), "up", f->up, "mode", kern_mode_text(f->mode), "reason",
 						     TEXT(f->reason), "program_id", (int)f->prog_id, "link_id",
 						     (int)f->link_id));
 	}

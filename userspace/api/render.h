@@ -12,6 +12,16 @@
 #include <jansson.h>
 #include "control/control.h"
 
+/* The rows of maps/stats.h, and the words for enum mr_source; in render_stats.c. */
+enum render_kind { RENDER_MARK, RENDER_ANSWER, RENDER_PASS, RENDER_KINDS };
+struct render_stat {
+	const char *name;
+	const char *help;
+	enum render_kind kind;
+};
+extern const struct render_stat render_stat_rows[MR_STATS_COUNT];
+extern const char *const render_sources[MR_SOURCES];
+
 /* @s is cut at @size; octets that are not UTF-8 become U+FFFD. */
 json_t *render_text(const char *s, size_t size);
 

@@ -9,20 +9,14 @@
 #include "api/render.h"
 #include "base/count.h"
 
-enum kind { KIND_MARK, KIND_ANSWER, KIND_PASS };
-
-static const struct {
-	const char *name;
-	const char *help;
-	enum kind kind;
-} rows[MR_STATS_COUNT] = {
-#define ROW(k, name, help) { #name, help, KIND_##k },
+const struct render_stat render_stat_rows[MR_STATS_COUNT] = {
+#define ROW(k, name, help) { #name, help, RENDER_##k },
 	MR_STATS(ROW)
 #undef ROW
 };
 
-static const char *const kind_text[] = { "mark", "answer", "pass" };
-static const char *const source_text[MR_SOURCES] = { "pass", "blocked", "cached", "local" };
+static const char *const kind_text[RENDER_KINDS] = { "mark", "answer", "pass" };
+const char *const render_sources[MR_SOURCES] = { "pass", "blocked", "cached", "local" };
 
 /* A counter with its help, as one member of an object. */
 static void add_counter(json_t *to, const char *name, const char *kind, const char *help, uint64_t value)
@@ -37,20 +31,20 @@ static void add_counter(json_t *to, const char *name, const char *kind, const ch
 static json_t *kernel(const struct mr_stats *s)
 {
 	json_t *counters = json_object();
-	uint64_t sum[3] = { 0, 0, 0 };
+	uint64_t sum[RENDER_KINDS] = { 0 };
 	uint64_t dns;
 	unsigned i;
 
 	for (i = 0; i < MR_STATS_COUNT; i++) {
-		add_counter(counters, rows[i].name, kind_text[rows[i].kind], rows[i].help, s->count[i]);
-		sum[rows[i].kind] += s->count[i];
+		add_counter(counters, render_stat_rows[i].name, kind_text[render_stat_rows[i].kind], render_stat_rows[i].help, s->count[i]);
+		sum[render_stat_rows[i].kind] += s->count[i];
 	}
 	/* What was never ours to answer says nothing about how much of our work the kernel does. */
-	dns = sum[KIND_ANSWER] + sum[KIND_PASS] - s->count[MR_STAT_pass_other];
+	dns = sum[RENDER_ANSWER] + sum[RENDER_PASS] - s->count[MR_STAT_pass_other];
 	return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o}", "packets", render_u64(s->count[MR_STAT_packets]),
-			 "answered", render_u64(sum[KIND_ANSWER]), "passed", render_u64(sum[KIND_PASS]), "passed_dns",
-			 render_u64(dns - sum[KIND_ANSWER]), "answered_share",
-			 dns ? (double)sum[KIND_ANSWER] / (double)dns : 0.0, "counters", counters);
+			 "answered", render_u64(sum[RENDER_ANSWER]), "passed", render_u64(sum[RENDER_PASS]), "passed_dns",
+			 render_u64(dns - sum[RENDER_ANSWER]), "answered_share",
+			 dns ? (double)sum[RENDER_ANSWER] / (double)dns : 0.0, "counters", counters);
 }
 
 static void each_counter(const struct count_row *row, uint64_t value, void *arg)
@@ -103,7 +97,7 @@ json_t *render_stats(const struct control_stats *s)
 
 	count_each(each_counter, daemon);
 	for (i = 0; i < MR_SOURCES; i++)
-		json_object_set_new(latency, source_text[i], latency_source(&s->latency, i));
+		json_object_set_new(latency, render_sources[i], latency_source(&s->latency, i));
 	return json_pack("{s:o, s:{s:o}, s:{s:o, s:o, s:o, s:o, s:o, s:o}, s:o}", "kernel", kernel(&s->kern), "daemon",
 			 "counters", daemon, "cache", "entries", render_u64(s->cache.entries), "bytes",
 			 render_u64(s->cache.bytes), "hits", render_u64(s->cache.hits), "misses", render_u64(s->cache.misses),

@@ -13,22 +13,8 @@
 #include "dns/name.h"
 #include "dns/text.h"
 
-/* Verdicts and sources by their numbers in maps/ and resolve/query.h. */
-static const char *const verdict_text[MR_VERDICTS] = {
-	[MR_NONE] = "none", [MR_BLOCK] = "block", [MR_ALLOW] = "allow", [MR_IMPORTANT_BLOCK] = "important_block",
-	[MR_ASK] = "ask", [MR_IMPORTANT_ALLOW] = "important_allow", [MR_LOCAL_ZONE] = "local_zone",
-};
-static const char *const kernel_source[MR_SOURCES] = { "pass", "blocked", "cached", "local" };
+/* By enum query_source. */
 static const char *const daemon_source[] = { "none", "filter", "cache", "upstream", "self" };
-
-static const struct {
-	const char *name;
-	const char *help;
-} stat_rows[MR_STATS_COUNT] = {
-#define ROW(kind, name, help) { #name, help },
-	MR_STATS(ROW)
-#undef ROW
-};
 
 #define PICK(array, i) ((unsigned)(i) < sizeof(array) / sizeof((array)[0]) ? (array)[i] : "?")
 #define TEXT(array) render_text(array, sizeof(array))
@@ -74,9 +60,9 @@ static json_t *kernel(const struct control_why *w)
 		return json_pack("{s:o}", "error", *w->kern_reason ? TEXT(w->kern_reason) :
 				 json_string(strerror(abs(w->kern_error))));
 	return json_pack("{s:n, s:b, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:o, s:o, s:{s:o, s:o, s:o}, s:o}",
-			 "error", "answered", w->kern.answered, "stat", "name", known ? stat_rows[y->stat].name : "?",
-			 "help", known ? stat_rows[y->stat].help : "?", "source", PICK(kernel_source, y->source), "verdict",
-			 PICK(verdict_text, y->verdict), "list", TEXT(w->list), "entry", entry(y->entry), "group",
+			 "error", "answered", w->kern.answered, "stat", "name", known ? render_stat_rows[y->stat].name : "?",
+			 "help", known ? render_stat_rows[y->stat].help : "?", "source", PICK(render_sources, y->source), "verdict",
+			 filter_verdict_text(y->verdict), "list", TEXT(w->list), "entry", entry(y->entry), "group",
 			 (int)y->group, "group_name", TEXT(w->group), "access", y->access == MR_ACCESS_ALLOW ? "allow" : "refuse", "depth", (int)y->depth,
 			 "unit", (int)y->unit, "filter_generation", render_u64(y->filter_generation), "ns",
 			 render_u64(w->kern.ns), "answer", "unit", render_u64(y->answer_unit), "generation",
@@ -90,7 +76,7 @@ static json_t *daemon_side(const struct control_why *w)
 			json_string(w->daemon_error == -ETIMEDOUT ? "no answer in time" : strerror(abs(w->daemon_error)));
 
 	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:o}", "error", error, "source",
-			 PICK(daemon_source, w->source), "verdict", PICK(verdict_text, w->verdict.kind), "list",
+			 PICK(daemon_source, w->source), "verdict", filter_verdict_text(w->verdict.kind), "list",
 			 TEXT(w->daemon_list), "entry", entry(w->verdict.entry), "group_name", TEXT(w->group), "depth",
 			 (int)w->verdict.depth, "reply", message(w->reply, w->daemon_error ? 0 : w->reply_len));
 }

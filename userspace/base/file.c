@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* file.c - opening files without waiting. */
+/* file.c - opening and reading files without waiting. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <stdint.h>
 #include <unistd.h>
 #include "base/file.h"
 
@@ -11,7 +13,7 @@ static int judge(int fd, struct stat *ret)
 		return -errno;
 	if (S_ISDIR(ret->st_mode))
 		return -EISDIR;
-	return S_ISFIFO(ret->st_mode) || S_ISSOCK(ret->st_mode) ? -ESPIPE : 0;
+	return S_ISFIFO(ret->st_mode) || S_ISSOCK(ret->st_mode) ? -ENOTSUP : 0;
 }
 
 int file_open(const char *path, int *ret_fd, struct stat *ret)
@@ -30,6 +32,53 @@ int file_open(const char *path, int *ret_fd, struct stat *ret)
 		*ret = st;
 	*ret_fd = fd;
 	return 0;
+}
+
+/* Read until the end or until @size octets are there, in as many calls as it takes. */
+static int read_all(int fd, char *to, size_t size, size_t *ret)
+{
+	ssize_t n;
+
+	for (*ret = 0; *ret < size; *ret += (size_t)n) {
+		n = read(fd, to + *ret, size - *ret);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return -errno;
+		else if (!n)
+			break;
+	}
+	return 0;
+}
+
+int file_read(const char *path, size_t max, char **ret, size_t *ret_size)
+{
+	char *text = NULL;
+	struct stat st;
+	size_t size;
+	int fd, err;
+
+	err = file_open(path, &fd, &st);
+	if (err)
+		return err;
+	if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size < max)
+		max = (size_t)st.st_size;	/* a device does not say how much there is */
+	text = malloc(max + 1);
+	if (!text) {
+		err = -ENOMEM;
+		goto out;
+	}
+	err = read_all(fd, text, max, &size);
+	if (err)
+		goto out;
+	text[size] = '\0';
+	*ret = text;
+	*ret_size = size;
+	text = NULL;		/* now the caller's */
+out:
+	free(text);
+	close(fd);
+	return err;
 }
 
 FILE *file_stream(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.h - opening files that others may have put in place of what we expect.
+ * file.h - opening and reading files that others may have put in place of what
+ * we expect.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -15,12 +16,25 @@
  * @ret_fd  the caller's to close
  * @ret     what it is; may be NULL
  *
- * Returns 0; -EISDIR for a folder; -ESPIPE for a pipe or a socket; or the
+ * Returns 0; -EISDIR for a folder; -ENOTSUP for a pipe or a socket; or the
  * negative errno of open().
  */
 int file_open(const char *path, int *ret_fd, struct stat *ret);
 
-/* The same as a stream; NULL with errno set. */
+/**
+ * Read a file whole into memory: a mapping of a file that somebody cuts short
+ * would end us.
+ *
+ * @max       bytes at most: what is longer is cut there, so a caller that
+ *            must tell asks for one more than it allows
+ * @ret       the contents (the caller's) and a zero behind them
+ * @ret_size  bytes, without that zero
+ *
+ * Returns 0; -ENOMEM; the negative errno of file_open() or read().
+ */
+int file_read(const char *path, size_t max, char **ret, size_t *ret_size);
+
+/* The same as file_open(), a stream; NULL with errno set. */
 FILE *file_stream(const char *path);
 
 #endif

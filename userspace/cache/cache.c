@@ -70,12 +70,6 @@ static struct place place_of(struct cache *c, const struct dns_key *key)
 			       (uint32_t)hash };
 }
 
-static bool same_key(const struct dns_key *a, const struct dns_key *b)
-{
-	return a->qtype == b->qtype && a->bits == b->bits && a->name_len == b->name_len &&
-	       !memcmp(a->name, b->name, a->name_len);
-}
-
 /* ---- one shard, under its lock ------------------------------------------ */
 
 static uint32_t *slot_find(struct shard *s, const struct place *p, const struct dns_key *key)
@@ -85,7 +79,7 @@ static uint32_t *slot_find(struct shard *s, const struct place *p, const struct 
 	for (; *link != NONE; link = &s->slots[*link].next) {
 		struct slot *slot = &s->slots[*link];
 
-		if (slot->chain == p->chain && same_key(&slot->answer->key, key))
+		if (slot->chain == p->chain && dns_key_same(&slot->answer->key, key))
 			return link;
 	}
 	return NULL;

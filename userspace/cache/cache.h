@@ -2,7 +2,7 @@
 /*
  * cache.h - answers by key, shared by all workers.
  *
- * Bounded by entries; split into shards by the hash of the key, each with its
+ * Bounded by entries; split into shards by the hash of the name, each with its
  * own lock and its own clock hand for eviction, so that workers rarely meet.
  * Holds references to immutable answers: what a reader got stays valid after
  * it was replaced.  Asks no clock: now comes with each call.

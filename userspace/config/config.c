@@ -120,19 +120,25 @@ static bool is_section(const char *path)
 	return false;
 }
 
-/* Note an unknown key, with the likest of the known paths and of the names that may stand here. */
+/* Note an unknown key, with the likest of the known paths and sections. */
 static void unknown(struct walk *w, const yaml_node_t *key, const struct level *l, const char *path)
 {
-	const char *paths[OPTIONS + COUNT_OF(planned)], *like;
+	const char *paths[2 * OPTIONS + COUNT_OF(planned)], *like, *dot;
+	char quoted[64], section[OPTIONS][48];
 	unsigned i, n = 0;
-	char quoted[64];
 
 	if (w->r.errs->count == CONFIG_ERRORS_MAX) {
 		w->r.errs->more++;
 		return;
 	}
-	for (i = 0; i < OPTIONS; i++)
+	for (i = 0; i < OPTIONS; i++) {
 		paths[n++] = rows[i].o.path;
+		dot = strrchr(rows[i].o.path, '.');
+		if (!dot)
+			continue;
+		snprintf(section[i], sizeof(section[i]), "%.*s", (int)(dot - rows[i].o.path), rows[i].o.path);
+		paths[n++] = section[i];
+	}
 	for (i = 0; i < COUNT_OF(planned); i++)
 		paths[n++] = planned[i].path;
 	like = reader_nearest(path, paths, n);

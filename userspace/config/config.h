@@ -4,7 +4,8 @@
  *
  * struct config and all that is known about its members come from the rows of
  * options.def: the path of an option with '_' for '.' is the member's name.
- * Immutable once loaded.  Reads text, not files; only yaml.c knows libyaml.
+ * Immutable once loaded.  Reads text, not files.  libyaml is known to document.c
+ * and to the readers behind reader.h.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -16,6 +17,7 @@
 #include "base/err.h"
 
 #define CONFIG_SIZE_MAX       (1U << 20)	/* bytes of a file */
+#define CONFIG_WORKERS_MAX    64
 #define CONFIG_ADDRS_MAX      32
 #define CONFIG_LISTEN_MAX     CONFIG_ADDRS_MAX
 #define CONFIG_SERVERS_MAX    16		/* as UPSTREAM_SERVERS_MAX */

@@ -52,45 +52,53 @@ static void on_second(uv_timer_t *t)
 {
 	struct control *c = t->data;
 	uint64_t now = clock_suspended_ns();
+	struct control_flushed ignored;
 
 	kern_links_check(c->kern);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
 	c->suspended_ns = now;
-	kern_flush_all(c->kern);
-	cache_flush_all(c->cache);
+	flush_all(c, &ignored);
 }
 
 static void log_lists(const struct control *c)
 {
 	const struct config_lists *l = &c->snapshot->config->filter_lists;
-	unsigned i;
+	unsigned i, loaded = l->count;
 
 	/* At a start with a filter on disk the lists have not been read yet. */
-	for (i = 0; c->lists && i < l->count; i++)
-		if (!c->lists[i].loaded)
-			log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
-	log_info("filter in force: %llu entries from %u lists%s",
-		 (unsigned long long)c->snapshot->filter.unit->entries, l->count,
-		 c->lists ? "" : ", as compiled by an earlier run");
+	for (i = 0; c->lists && i < l->count; i++) {
+		if (c->lists[i].loaded)
+			continue;
+		loaded--;
+		log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
+	}
+	log_info("filter in force: entries: %llu, lists: %u%s", (unsigned long long)c->snapshot->filter.unit->entries,
+		 loaded, c->lists ? "" : ", as compiled by an earlier run");
 }
 
 static int reload(struct control *c, struct err_at *reterr);
+
+/* Keep why a reload failed, for status; returns it for the log. */
+static const char *note_failure(struct control *c, int err, struct err_at *at)
+{
+	if (!*at->why)
+		err_why(at, err, "%s", strerror(-err));
+	return err_text(at, c->reload_error, sizeof(c->reload_error));
+}
 
 /* The first compile of a start that had an older filter to begin with. */
 static void on_compile(uv_timer_t *t)
 {
 	struct control *c = t->data;
-	char text[sizeof(c->reload_error)];
 	struct err_at at = { 0 };
+	int err = reload(c, &at);
 
-	if (!reload(c, &at)) {
+	if (err)
+		log_warn("lists not read again, the filter compiled earlier stays in force: %s", note_failure(c, err, &at));
+	else
 		log_lists(c);
-		return;
-	}
-	snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(&at, text, sizeof(text)));
-	log_warn("lists not read again, the filter compiled earlier stays in force: %s", text);
 }
 
 static void start_timers(struct control *c)
@@ -130,7 +138,7 @@ static unsigned count_workers(const struct config *config)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = config->server_workers ? config->server_workers : cpus > 0 ? (unsigned)cpus : 1;
 
-	return n < CONTROL_WORKERS_MAX ? n : CONTROL_WORKERS_MAX;
+	return n < CONFIG_WORKERS_MAX ? n : CONFIG_WORKERS_MAX;
 }
 
 static int open_kern(struct control *c, const struct config *config, const struct snapshot *s, struct err_at *reterr)
@@ -156,7 +164,6 @@ static int open_kern(struct control *c, const struct config *config, const struc
 
 static void log_kern(const struct control *c)
 {
-	static const char *const modes[] = { "auto", "native", "generic", "off" };
 	struct kern_status s;
 	unsigned i;
 
@@ -164,8 +171,9 @@ static void log_kern(const struct control *c)
 	if (!s.on)
 		log_warn("the packet path is off, all answers come from user space: %s", s.reason);
 	for (i = 0; i < s.interfaces; i++)
-		log_info("%s: %s, driver %s%s%s", s.iface[i].name, modes[s.iface[i].mode], s.iface[i].driver,
-			 *s.iface[i].reason ? "; " : "", s.iface[i].reason);
+		log_info("%s: %s%s%s%s%s", s.iface[i].name, kern_mode_text(s.iface[i].mode),
+			 *s.iface[i].driver ? ", driver " : "", s.iface[i].driver, *s.iface[i].reason ? "; " : "",
+			 s.iface[i].reason);
 	for (i = 0; i < s.note_count; i++)
 		log_info("note: %s", s.notes[i]);
 	if (s.taken_over)
@@ -196,10 +204,11 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	if (!err)
 		err = state_lock(config->state, &c->lock_fd, reterr);
 	snprintf(c->state, sizeof(c->state), "%s", config->state);
+	c->listen = config->server_listen;
 	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
-		err = servers_default(config, RESOLV_CONF, reterr);
+		err = servers_resolve(config, RESOLV_CONF, reterr);
 	if (err) {
 		config_free(config);
 		return err;
@@ -252,6 +261,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	c->started_ns = clock_coarse_ns();
 	c->suspended_ns = clock_suspended_ns();
 	c->workers = count_workers(config);
+	c->listen = config->server_listen;
 	snprintf(c->path, sizeof(c->path), "%s", path);
 	pthread_mutex_init(&c->tail_lock, NULL);
 	pthread_mutex_init(&c->names_lock, NULL);
@@ -291,21 +301,13 @@ out:
 static int read_config(const char *path, struct config **ret, struct err_at *reterr)
 {
 	struct config_errors errors = { 0 };
-	struct config *config;
-	unsigned i;
 	int err;
 
-	err = control_read_config(path, &config, &errors);
-	if (err == 0) {
-		*ret = config;
-		return 0;
+	err = control_read_config(path, ret, &errors);
+	if (err) {
+		control_log_errors(&errors);
+		*reterr = errors.at[0];
 	}
-	for (i = 0; i < errors.count; i++) {
-		char text[1024];
-
-		log_err("%s", err_text(&errors.at[i], text, sizeof(text)));
-	}
-	*reterr = errors.at[0];
 	return err;
 }
 
@@ -324,7 +326,7 @@ static int reload(struct control *c, struct err_at *reterr)
 	err = read_config(c->path, &config, reterr);
 	if (err)
 		return err;
-	err = servers_default(config, RESOLV_CONF, reterr);
+	err = servers_resolve(config, RESOLV_CONF, reterr);
 	if (err) {
 		config_free(config);
 		return err;
@@ -344,17 +346,13 @@ static int reload(struct control *c, struct err_at *reterr)
 
 int control_reload(struct control *c, struct err_at *reterr)
 {
-	char text[sizeof(c->reload_error)];
 	int err;
 
 	c->reloads++;
 	err = reload(c, reterr);
 	if (err) {
-		if (!*reterr->why)
-			err_why(reterr, err, "%s", strerror(-err));
 		c->reloads_failed++;
-		snprintf(c->reload_error, sizeof(c->reload_error), "%s", err_text(reterr, text, sizeof(text)));
-		log_err("not reloaded, the old configuration stays in force: %s", text);
+		log_err("not reloaded, the old configuration stays in force: %s", note_failure(c, err, reterr));
 		return err;
 	}
 	c->reload_error[0] = '\0';
@@ -372,53 +370,24 @@ int control_ask_reload(struct control *c, struct err_at *reterr)
 	return call_control(c, do_reload, reterr);
 }
 
-/* ---- flush ---- */
-
-struct flush {
-	const uint8_t *lower;
-	uint16_t len;
-	struct control_flushed *ret;
-};
-
-/* The kernel's table first: a name that it still held would come back from there. */
-static int do_flush(struct control *c, void *arg)
-{
-	const struct flush *f = arg;
-	struct kern_status before;
-
-	if (f->lower) {
-		f->ret->cache = cache_flush_name(c->cache, f->lower, f->len);
-		f->ret->kernel = kern_flush_name(c->kern, f->lower, f->len);
-		return 0;
-	}
-	kern_status(c->kern, &before);
-	f->ret->cache = cache_flush_all(c->cache);
-	kern_flush_all(c->kern);
-	f->ret->kernel = before.answers_in_use;
-	return 0;
-}
-
-int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *ret)
-{
-	struct flush f = { .lower = lower, .len = len, .ret = ret };
-
-	return call_control(c, do_flush, &f);
-}
-
 /* ---- stop ---- */
 
-void control_stop(struct control *c)
+void control_stop(struct control *c, bool started)
 {
+	bool detach;
+
 	if (!c)
 		return;
 	tail_end_all(c);
 	call_close(c);
 	stop_timers(c);
 	kern_unwatch(c->kern);
+	detach = started || !kern_taken_over(c->kern);
 	/* First the kernel lets go: what comes now is for the sockets, and those drain. */
-	kern_enable(c->kern, false);
+	if (detach)
+		kern_enable(c->kern, false);
 	/* The loop still has our handles to close; then the memory may go. */
 	uv_run(c->loop, UV_RUN_NOWAIT);
 	pthread_mutex_destroy(&c->call_lock);
-	free_all(c, true);
+	free_all(c, detach);
 }

@@ -30,6 +30,9 @@ struct control;
  */
 int control_read_config(const char *path, struct config **ret, struct config_errors *reterrs);
 
+/* Log each of them. */
+void control_log_errors(const struct config_errors *errors);
+
 /**
  * Start everything that @config (taken, also on failure) asks for: the filter
  * that is on disk, the packet path, the workers, then the lists.
@@ -51,12 +54,18 @@ int control_reload(struct control *c, struct err_at *reterr);
  */
 void control_refuse_calls(struct control *c);
 
-/* Stop workers, detach the packet path, free.  Takes NULL. */
-void control_stop(struct control *c);
+/**
+ * Stop workers, detach the packet path, free.
+ *
+ * @c        takes NULL
+ * @started  false when the daemon's start failed behind control_start(): what
+ *           an earlier run left answering then goes on answering
+ */
+void control_stop(struct control *c, bool started);
 
 /* ---- pictures, any thread ---- */
 
-#define CONTROL_LISTS_MAX 64
+#define CONTROL_LISTS_MAX CONFIG_LISTS_MAX
 
 struct control_list {
 	char name[64];
@@ -74,9 +83,9 @@ struct control_status {
 	char user[32];			/* whom the daemon runs as */
 	unsigned workers;
 	unsigned listens;
-	struct addr listen[16];
+	struct addr listen[CONFIG_LISTEN_MAX];	/* in use: those of the start */
 	unsigned servers;
-	struct addr server[16];		/* upstream, in the order of the file */
+	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
 	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */

@@ -4,17 +4,17 @@
  *
  * The compiled filter stands in the state directory beside the names of its
  * lists, in order: verdicts speak of lists by number, so a filter of other
- * lists is not taken.
+ * lists is not taken.  The names are away while the filter is replaced: whoever
+ * is killed in between leaves a filter that is not taken, never a wrong pair.
  */
+#define LOG_ROOM "control"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/log.h"
 #include "control/internal.h"
 
 #define LIST_SIZE_MAX (1ULL << 30)
@@ -37,7 +37,10 @@ static char *lists_text(const struct config *config)
 		return NULL;
 	for (i = 0; i < l->count; i++)
 		fprintf(f, "%d %s\n", (int)l->at[i].action, l->at[i].name);
-	return fclose(f) ? NULL : text;
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
 }
 
 static bool same_lists(const struct control *c, const struct config *config)
@@ -74,6 +77,20 @@ static int write_lists(const struct control *c, const struct config *config, str
 		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	free(text);
 	return err;
+}
+
+/* Put the file @made in the place of the filter on disk, with the names of its lists. */
+static int replace_filter(const struct control *c, const struct config *config, const char *made, const char *path,
+			  struct err_at *reterr)
+{
+	char lists[CONFIG_PATH_MAX + 32];
+
+	state_path(c, "filter.lists", lists, sizeof(lists));
+	if (unlink(lists) && errno != ENOENT)
+		return err_why(reterr, -errno, "%s: cannot be removed: %s", lists, strerror(errno));
+	if (rename(made, path))
+		return err_why(reterr, -errno, "%s: cannot be renamed: %s", made, strerror(errno));
+	return write_lists(c, config, reterr);
 }
 
 /* Turn the filter's sets into verdicts and put both in force; @f is taken. */
@@ -134,40 +151,21 @@ static int add_name(void *arg, const uint8_t *name, uint16_t len, bool subtree, 
 
 static int read_list(const struct config_list *l, struct sink *k, struct list_report *ret, struct err_at *reterr)
 {
-	struct stat st;
+	size_t size;
 	char *text;
-	int fd = -1, err;
+	int err;
 
 	err_where(reterr, l->file, 0, l->name);
-	err = file_open(l->file, &fd, &st);
-	if (err) {
-		err_why(reterr, err, "the list cannot be read: %s", strerror(-err));
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIST_SIZE_MAX) {
-		err = err_why(reterr, -EINVAL, "the list is no regular file of at most 1 GiB");
-		goto out;
-	}
-	err = 0;
-	if (!st.st_size)
-		goto out;
-	/* A copy: a mapping of a file that somebody cuts short would end us. */
-	text = malloc((size_t)st.st_size);
-	if (!text) {
-		err = err_why(reterr, -ENOMEM, "no memory for the list");
-		goto out;
-	}
-	st.st_size = read(fd, text, (size_t)st.st_size);
-	if (st.st_size < 0)
-		err = err_why(reterr, -errno, "the list cannot be read: %s", strerror(errno));
+	err = file_read(l->file, LIST_SIZE_MAX + 1, &text, &size);
+	if (err)
+		return err_why(reterr, err, "the list cannot be read: %s", strerror(-err));
+	if (size > LIST_SIZE_MAX)
+		err = err_why(reterr, -EFBIG, "the list is longer than 1 GiB");
 	else
-		err = list_parse(text, (size_t)st.st_size, (enum list_format)l->format, add_name, k, ret);
+		err = list_parse(text, size, (enum list_format)l->format, add_name, k, ret);
 	free(text);
 	if (err == -ENOMEM)
 		err_why(reterr, err, "no memory for the names of the list");
-out:
-	if (fd >= 0)
-		close(fd);
 	return err;
 }
 
@@ -192,13 +190,36 @@ static int read_lists(struct control *c, const struct config *config, struct fil
 	return 0;
 }
 
+/*
+ * Compile to disk, and open what stands there.  A disk that takes nothing must
+ * not keep a daemon from starting: then the filter is in memory alone.
+ */
+static int make_filter(struct control *c, const struct config *config, struct filter_builder *b, bool strict,
+		       struct filter **ret, uint64_t *ret_asked, struct err_at *reterr)
+{
+	char path[CONFIG_PATH_MAX + 32], made[CONFIG_PATH_MAX + 32];
+	int err;
+
+	state_path(c, "filter.bin", path, sizeof(path));
+	state_path(c, "filter.next", made, sizeof(made));
+	err_where(reterr, NULL, 0, "state");
+	err = filter_builder_write(b, made, ret_asked, reterr);
+	if (!err)
+		err = replace_filter(c, config, made, path, reterr);
+	if (!err)
+		return filter_open(path, &c->secret, ret, reterr);
+	if (strict || err == -ENOMEM)
+		return err;
+	log_warn("%s: the filter is in memory alone, and is compiled again at the next start", reterr->why);
+	return filter_builder_make(b, ret, ret_asked, reterr);
+}
+
 int filter_compile(struct control *c, struct snapshot *s, bool strict, struct err_at *reterr)
 {
 	const struct config *config = s->config;
 	struct list_state *states = calloc(config->filter_lists.count + 1, sizeof(*states));
 	struct filter_builder *b = filter_builder_new(&c->secret);
 	struct filter *f = NULL;
-	char path[CONFIG_PATH_MAX + 32];
 	uint64_t asked = 0;
 	int err = -ENOMEM;
 
@@ -207,15 +228,9 @@ int filter_compile(struct control *c, struct snapshot *s, bool strict, struct er
 	err = read_lists(c, config, b, strict, states, reterr);
 	if (err)
 		goto out;
-	state_path(c, "filter.bin", path, sizeof(path));
-	err_where(reterr, NULL, 0, "state");
-	err = filter_builder_write(b, path, &asked, reterr);
+	err = make_filter(c, config, b, strict, &f, &asked, reterr);
 	filter_builder_free(b);		/* before the copy into the maps: the peak counts */
 	b = NULL;
-	if (!err)
-		err = write_lists(c, config, reterr);
-	if (!err)
-		err = filter_open(path, &c->secret, &f, reterr);
 	if (!err)
 		err = put_in_force(c, s, f, reterr);
 	if (err)

@@ -15,7 +15,6 @@
 #include "resolve/snapshot.h"
 #include "server/server.h"
 
-#define CONTROL_WORKERS_MAX 64
 #define CONTROL_TAILS_MAX   8
 
 struct call;
@@ -32,6 +31,7 @@ struct control {
 	uv_loop_t *loop;
 	char path[CONFIG_PATH_MAX];
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
+	struct config_addrs listen;	/* the same */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;
@@ -89,8 +89,13 @@ int state_secret(const char *folder, uid_t uid, gid_t gid, struct mr_secret *ret
 
 /* ---- servers.c ---- */
 
-/* Fill config->upstreams_servers from /etc/resolv.conf when the file names none: those that are not ourselves. */
-int servers_default(struct config *config, const char *resolv_conf, struct err_at *reterr);
+/**
+ * Fill config->upstreams_servers from @resolv_conf when the configuration names none: those that are not ourselves.
+ *
+ * Returns 0; -ENOENT when there is none; -ELOOP when the configuration names
+ * an address that we listen on.
+ */
+int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr);
 
 /* ---- filter.c: lists to verdicts ---- */
 
@@ -122,6 +127,9 @@ void wire_free(struct control *c);
 /* Give every worker its reference to @s; returns when all have it. */
 void wire_snapshot(struct control *c, struct snapshot *s);
 
+/* Wait until no worker is in the middle of a query: what one had taken out of the cache has been published or dropped. */
+void wire_settle(struct control *c);
+
 /* Renew an answer on some worker. */
 void wire_refresh(struct control *c, const struct dns_key *key);
 
@@ -132,6 +140,11 @@ struct wire_call {
 	void (*run)(struct wire_call *call);
 };
 bool wire_call(struct control *c, unsigned index, struct wire_call *call);
+
+/* ---- flush.c ---- */
+
+/* Forget all answers, in the daemon and in the kernel. */
+void flush_all(struct control *c, struct control_flushed *ret);
 
 /* ---- call.c: from any thread to the control thread ---- */
 

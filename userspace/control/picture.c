@@ -7,7 +7,7 @@
 #include "base/process.h"
 #include "control/internal.h"
 
-#define AT_MOST(n, max) ((n) < (max) ? (n) : (max))
+_Static_assert(CONFIG_LISTEN_MAX <= CONFIG_ADDRS_MAX && CONFIG_SERVERS_MAX <= CONFIG_ADDRS_MAX, "all of them are shown");
 
 static int make_status(struct control *c, void *arg)
 {
@@ -21,9 +21,9 @@ static int make_status(struct control *c, void *arg)
 	snprintf(s->config, sizeof(s->config), "%.*s", (int)sizeof(s->config) - 1, c->path);
 	process_user_name(s->user, sizeof(s->user));
 	s->workers = c->workers;
-	s->listens = AT_MOST(f->server_listen.count, sizeof(s->listen) / sizeof(s->listen[0]));
-	memcpy(s->listen, f->server_listen.at, s->listens * sizeof(s->listen[0]));
-	s->servers = AT_MOST(f->upstreams_servers.count, sizeof(s->server) / sizeof(s->server[0]));
+	s->listens = c->listen.count;
+	memcpy(s->listen, c->listen.at, s->listens * sizeof(s->listen[0]));
+	s->servers = f->upstreams_servers.count;
 	memcpy(s->server, f->upstreams_servers.at, s->servers * sizeof(s->server[0]));
 	kern_status(c->kern, &s->kern);
 	s->filter_entries = c->snapshot->filter.unit->entries;

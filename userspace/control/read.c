@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read.c - the configuration's file, read whole and checked. */
+#define LOG_ROOM "control"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/file.h"
+#include "base/log.h"
 #include "control/control.h"
 
 static int one_error(struct config_errors *errors, const char *path, int err)
@@ -17,24 +18,26 @@ static int one_error(struct config_errors *errors, const char *path, int err)
 
 int control_read_config(const char *path, struct config **ret, struct config_errors *reterrs)
 {
-	char *text = malloc(CONFIG_SIZE_MAX + 1);
-	size_t size = 0;
-	ssize_t n = 0;
-	int fd, err;
+	size_t size;
+	char *text;
+	int err;
 
-	if (!text)
-		return one_error(reterrs, path, -ENOMEM);
-	err = file_open(path, &fd, NULL);
-	if (err) {
-		one_error(reterrs, path, err);
-		goto out;
-	}
-	/* One octet more than allowed is read, so that config_load() can say that it is too big. */
-	while (size < CONFIG_SIZE_MAX + 1 && (n = read(fd, text + size, CONFIG_SIZE_MAX + 1 - size)) > 0)
-		size += (size_t)n;
-	err = n < 0 ? one_error(reterrs, path, -errno) : config_load(text, size, path, ret, reterrs);
-	close(fd);
-out:
+	/* One octet more than allowed, so that config_load() can say that it is too big. */
+	err = file_read(path, CONFIG_SIZE_MAX + 1, &text, &size);
+	if (err)
+		return one_error(reterrs, path, err);
+	err = config_load(text, size, path, ret, reterrs);
 	free(text);
-	return err;
+	return err && !reterrs->count ? one_error(reterrs, path, err) : err;
+}
+
+void control_log_errors(const struct config_errors *errors)
+{
+	char text[1024];
+	unsigned i;
+
+	for (i = 0; i < errors->count; i++)
+		log_err("%s", err_text(&errors->at[i], text, sizeof(text)));
+	if (errors->more)
+		log_err("%u more errors", errors->more);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* servers.c - the upstream servers of a machine whose configuration names none. */
+/* servers.c - the upstream servers: those of the machine where the configuration names none; never ourselves. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <stdio.h>
@@ -40,7 +40,30 @@ static bool is_ourselves(const struct addr *a, const struct config *config, cons
 	return false;
 }
 
-int servers_default(struct config *config, const char *resolv_conf, struct err_at *reterr)
+/* A server that is ourselves would answer nothing: each question waits for itself. */
+static int check_given(const struct config *config, struct err_at *reterr)
+{
+	const struct config_addrs *s = &config->upstreams_servers;
+	char text[ADDR_TEXT_MAX], key[40];
+	struct ifaddrs *all = NULL;
+	unsigned i;
+	int err = 0;
+
+	if (getifaddrs(&all))
+		all = NULL;
+	for (i = 0; i < s->count && !err; i++) {
+		if (!is_ourselves(&s->at[i], config, all))
+			continue;
+		snprintf(key, sizeof(key), "upstreams.servers[%u]", i);
+		err_where(reterr, NULL, 0, key);
+		err = err_why(reterr, -ELOOP, "%s is ourselves, by server.listen; expected another server",
+			      addr_text(&s->at[i], text, sizeof(text)));
+	}
+	freeifaddrs(all);
+	return err;
+}
+
+int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr)
 {
 	struct config_addrs *s = &config->upstreams_servers;
 	struct ifaddrs *all = NULL;
@@ -50,7 +73,7 @@ int servers_default(struct config *config, const char *resolv_conf, struct err_a
 	FILE *f;
 
 	if (config->upstreams_servers_given)
-		return 0;
+		return check_given(config, reterr);
 	s->count = 0;
 	f = file_stream(resolv_conf);
 	if (f && getifaddrs(&all))

@@ -45,15 +45,6 @@ static void push(struct control *c, const struct control_event *e)
 	pthread_mutex_unlock(&c->tail_lock);
 }
 
-static const char *verdict_word(unsigned kind)
-{
-	static const char *const words[MR_VERDICTS] = {
-		"none", "block", "allow", "important block", "ask", "important allow", "local zone",
-	};
-
-	return kind < MR_VERDICTS ? words[kind] : "?";
-}
-
 /* A coarse monotonic time as microseconds since 1970. */
 static uint64_t wall_us(uint64_t coarse_ns)
 {
@@ -76,7 +67,7 @@ void tail_kernel_event(struct control *c, const struct mr_event *e)
 	memcpy(t.client.ip, e->client, 16);
 	memcpy(t.name, e->name, sizeof(t.name));
 	snprintf(t.source, sizeof(t.source), "%s", e->source < MR_SOURCES ? sources[e->source] : "?");
-	snprintf(t.verdict, sizeof(t.verdict), "%s", verdict_word(e->verdict));
+	snprintf(t.verdict, sizeof(t.verdict), "%s", filter_verdict_text(e->verdict));
 	if (e->verdict != MR_NONE)
 		control_list_name(c, e->list, t.list, sizeof(t.list));
 	push(c, &t);
@@ -98,7 +89,7 @@ void tail_query(struct control *c, const struct query *q)
 
 	memcpy(t.name, q->key.name, sizeof(t.name));
 	snprintf(t.source, sizeof(t.source), "%s", sources[q->source]);
-	snprintf(t.verdict, sizeof(t.verdict), "%s", verdict_word(q->verdict.kind));
+	snprintf(t.verdict, sizeof(t.verdict), "%s", filter_verdict_text(q->verdict.kind));
 	if (q->verdict.kind != MR_NONE)
 		control_list_name(c, q->verdict.list, t.list, sizeof(t.list));
 	push(c, &t);

@@ -89,7 +89,12 @@ static int ask_daemon(struct control *c, const struct kern_why_query *query, str
 	d->client = query->client;
 	len = dns_query_write(0, query->name, query->name_len, query->qtype, query->dnssec_ok ? DNS_KEY_DO : 0,
 			      query->edns, d->msg, sizeof(d->msg));
-	d->len = len > 0 ? (size_t)len : 0;
+	if (len < 0) {
+		side_unref(d);
+		err = len;
+		goto out;
+	}
+	d->len = (size_t)len;
 	if (!wire_call(c, 0, &d->call)) {
 		side_unref(d);
 		err = -ESHUTDOWN;

@@ -15,6 +15,8 @@
 #include "net/udp.h"
 #include "upstream/upstream.h"
 
+#define DRAIN_MS 2000			/* that running queries have at the end */
+
 struct wire_upstream {
 	struct wire_upstream *next;
 	struct upstream *up;
@@ -303,9 +305,13 @@ void wire_stop(struct control *c)
 {
 	unsigned i;
 
+	/* All are told before one is waited for: the time to drain is that of the daemon, not of each. */
 	for (i = 0; c->wire && i < c->workers; i++)
 		if (c->wire[i].worker)
-			worker_stop(c->wire[i].worker, 2000);
+			worker_end(c->wire[i].worker, DRAIN_MS);
+	for (i = 0; c->wire && i < c->workers; i++)
+		if (c->wire[i].worker)
+			worker_stop(c->wire[i].worker, DRAIN_MS);
 }
 
 void wire_free(struct control *c)
@@ -357,7 +363,7 @@ static void take_snapshot(struct wire_call *call)
 
 void wire_snapshot(struct control *c, struct snapshot *s)
 {
-	struct hand_over h[CONTROL_WORKERS_MAX];
+	struct hand_over h[CONFIG_WORKERS_MAX];
 	unsigned i, asked = 0;
 	sem_t taken;
 
@@ -371,6 +377,11 @@ void wire_snapshot(struct control *c, struct snapshot *s)
 		while (sem_wait(&taken))
 			;
 	sem_destroy(&taken);
+}
+
+void wire_settle(struct control *c)
+{
+	wire_snapshot(c, c->snapshot);
 }
 
 /* ---- refreshes ---- */

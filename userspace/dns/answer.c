@@ -132,6 +132,12 @@ out:
 	return err;
 }
 
+bool dns_key_same(const struct dns_key *a, const struct dns_key *b)
+{
+	return a->qtype == b->qtype && a->bits == b->bits && a->name_len == b->name_len &&
+	       memcmp(a->name, b->name, a->name_len) == 0;
+}
+
 struct dns_answer *dns_answer_ref(struct dns_answer *a)
 {
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);

@@ -28,6 +28,8 @@ struct dns_key {
 	uint8_t bits;			/* enum dns_key_bit */
 };
 
+bool dns_key_same(const struct dns_key *a, const struct dns_key *b);
+
 struct dns_answer {
 	_Atomic unsigned refs;
 	_Atomic unsigned asked;		/* how often it was given; statistics, not part of the answer */

@@ -128,10 +128,12 @@ void answers_remove(struct answers *a, uint32_t unit)
 
 /* ---- making room ---- */
 
-static bool is_dead(const struct answers *a, const struct mr_answer *s, uint64_t now_ns)
+bool answers_is_dead(const struct answers *a, const struct mr_answer *s, uint64_t now_ns)
 {
-	return s->stale_until <= now_ns || s->generation != a->m.conf->generation[s->generation_slot % MR_GENERATIONS] ||
-	       ((s->flags & MR_ANSWER_CHAIN) && s->filter_generation != a->m.conf->filter_generation);
+	const struct mr_conf *c = a->m.conf;
+
+	return s->stale_until <= now_ns || s->generation != c->generation[s->generation_slot % MR_GENERATIONS] ||
+	       ((s->flags & MR_ANSWER_CHAIN) && s->filter_generation != c->filter_generation);
 }
 
 /* Look at a few units for answers that have died, so that the table does not fill with them. */
@@ -141,14 +143,14 @@ static void sweep(struct answers *a, uint64_t now_ns)
 
 	for (n = 0; n < BROOM_UNITS; n++) {
 		a->broom = a->broom + 1 < a->unit_count ? a->broom + 1 : 0;
-		if (a->info[a->broom].run && is_dead(a, answers_at(a, a->broom), now_ns))
+		if (a->info[a->broom].run && answers_is_dead(a, answers_at(a, a->broom), now_ns))
 			answers_remove(a, a->broom);
 	}
 }
 
 static void evict(struct answers *a, uint32_t unit, uint64_t now_ns)
 {
-	if (!is_dead(a, answers_at(a, unit), now_ns))
+	if (!answers_is_dead(a, answers_at(a, unit), now_ns))
 		count_one(a->counts, COUNT_kern_evicted);
 	answers_remove(a, unit);
 }
@@ -165,7 +167,7 @@ static bool hand_step(struct answers *a, uint64_t now_ns)
 		if (!a->info[unit].run)
 			continue;
 		s = answers_at(a, unit);
-		if (MR_READ(s->hit) && !is_dead(a, s, now_ns))
+		if (MR_READ(s->hit) && !answers_is_dead(a, s, now_ns))
 			MR_WRITE(s->hit, 0);
 		else
 			evict(a, unit, now_ns);
@@ -220,7 +222,7 @@ static uint32_t free_way(struct answers *a, uint32_t home, uint64_t now_ns)
 		if (!unit)
 			return i;
 		s = answers_at(a, unit);
-		worth = is_dead(a, s, now_ns) ? 0 : s->expires >> 1 | (uint64_t)(MR_READ(s->hit) != 0) << 63;
+		worth = answers_is_dead(a, s, now_ns) ? 0 : s->expires >> 1 | (uint64_t)(MR_READ(s->hit) != 0) << 63;
 		if (worth < least) {
 			least = worth;
 			best = i;
@@ -412,7 +414,7 @@ bool answers_hold(struct answers *a, const struct dns_key *key, uint64_t now_ns)
 	pthread_mutex_lock(&a->lock);
 	unit = find(a, mr_answer_place(hash, key->qtype, key->bits, a->m.secret));
 	s = answers_at(a, unit);
-	holds = unit && is_answer_to(s, key->name, key->name_len, key->qtype, key->bits) && !is_dead(a, s, now_ns);
+	holds = unit && is_answer_to(s, key->name, key->name_len, key->qtype, key->bits) && !answers_is_dead(a, s, now_ns);
 	pthread_mutex_unlock(&a->lock);
 	return holds;
 }

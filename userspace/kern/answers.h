@@ -76,6 +76,9 @@ void answers_flush_all(struct answers *a);
 
 struct mr_answer *answers_at(const struct answers *a, uint32_t unit);
 
+/* Will no query be answered with it any more: its time is over, or its generation? */
+bool answers_is_dead(const struct answers *a, const struct mr_answer *s, uint64_t now_ns);
+
 /* Note an answer that stands in the table, its units taken; take it out again, way word first. */
 void answers_link(struct answers *a, uint32_t unit, unsigned run, uint32_t home, uint32_t name_hash, bool negative);
 void answers_remove(struct answers *a, uint32_t unit);

@@ -10,7 +10,6 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "kern/room.h"
@@ -82,6 +81,38 @@ bool kern_filter_view(struct kern *k, struct filter_view *ret)
 	return true;
 }
 
+/* ---- a filter on its way in ---- */
+
+struct source {
+	const struct mr_unit *unit;
+	const struct mr_filter_bucket *buckets;
+	const uint64_t *bloom;
+	const struct mr_verdict *verdicts;
+	unsigned groups;
+	const struct kern_sizes *sizes;
+};
+
+/* Copy a filter into a unit of the maps; header last. */
+static void fill_unit(struct kern_tables *t, struct mr_conf *c, const struct source *s, unsigned unit)
+{
+	const struct kern_sizes *z = s->sizes;
+	struct mr_unit u = *s->unit;
+
+	u.bucket_base = unit * z->filter;
+	u.bloom_base = unit * z->bloom;
+	u.verdict_base = unit * z->verdicts;
+	u.groups = s->groups;
+	memcpy((struct mr_filter_bucket *)t->map[MAP_mr_filter].mem + u.bucket_base, s->buckets,
+	       (u.bucket_mask + 1ULL) * sizeof(*s->buckets));
+	memcpy((uint64_t *)t->map[MAP_mr_bloom].mem + u.bloom_base, s->bloom,
+	       (u.bloom_mask + 1ULL) * sizeof(*s->bloom));
+	memcpy((struct mr_verdict *)t->map[MAP_mr_verdicts].mem + u.verdict_base, s->verdicts,
+	       (size_t)u.sets * u.groups * sizeof(*s->verdicts));
+	fence();
+	c->unit[unit] = u;
+	fence();
+}
+
 /* ---- growth ---- */
 
 static void keep_filter_maps(struct kern *k)
@@ -102,7 +133,7 @@ static bool is_replaced(int m)
 	return m == MAP_mr_conf || m == MAP_mr_filter || m == MAP_mr_bloom || m == MAP_mr_verdicts;
 }
 
-/* Under the lock: swap the tables in force for bigger ones that run already; mappings that others use stay where they are. */
+/* Under the lock: swap the tables for bigger ones that run already; mappings that others use stay where they are. */
 static void adopt(struct kern *k, struct kern_tables *t, const struct kern_sizes *z)
 {
 	int m;
@@ -143,8 +174,7 @@ static void repin(struct kern *k)
  * Load bigger maps with that filter in unit 0, let the links run the program
  * that uses them, and replace the pins.
  */
-static int grow(struct kern *k, const struct kern_sizes *z, void (*fill)(struct kern_tables *t, struct mr_conf *c, void *arg),
-		void *arg, struct err_at *reterr)
+static int grow(struct kern *k, const struct source *s, struct err_at *reterr)
 {
 	int reuse[KERN_MAP_COUNT], m, err;
 	struct kern_tables t = { 0 };
@@ -154,7 +184,7 @@ static int grow(struct kern *k, const struct kern_sizes *z, void (*fill)(struct 
 		return err_why(reterr, -ENOSPC, "the filter has grown too often for one run: restart the daemon");
 	for (m = 0; m < KERN_MAP_COUNT; m++)
 		reuse[m] = is_replaced(m) ? -1 : k->t.fd[m];
-	err = kern_load(z, reuse, &t, reterr);
+	err = kern_load(s->sizes, reuse, &t, reterr);
 	if (err)
 		return err;
 	c = t.map[MAP_mr_conf].mem;
@@ -163,13 +193,13 @@ static int grow(struct kern *k, const struct kern_sizes *z, void (*fill)(struct 
 	memset(c->unit, 0, sizeof(c->unit));
 	c->active = 0;
 	c->filter_generation++;
-	fill(&t, c, arg);
+	fill_unit(&t, c, s, 0);
 	err = kern_links_update(k, t.prog_fd, reterr);
 	if (err) {
 		kern_links_update(k, k->t.prog_fd, NULL);
 		kern_unload(&t);
 	} else {
-		adopt(k, &t, z);
+		adopt(k, &t, s->sizes);
 		kern_grace(k);
 	}
 	pthread_mutex_unlock(&k->answers.lock);
@@ -179,15 +209,6 @@ static int grow(struct kern *k, const struct kern_sizes *z, void (*fill)(struct 
 }
 
 /* ---- publishing ---- */
-
-struct source {
-	const struct mr_unit *unit;
-	const struct mr_filter_bucket *buckets;
-	const uint64_t *bloom;
-	const struct mr_verdict *verdicts;
-	unsigned groups;
-	const struct kern_sizes *sizes;
-};
 
 static int check_filter(const struct kern *k, const struct source *s, struct err_at *reterr)
 {
@@ -199,34 +220,9 @@ static int check_filter(const struct kern *k, const struct source *s, struct err
 	    u->stash_count > MR_STASH_MAX || !u->sets || u->sets > MR_SETS_MAX || !s->groups)
 		return err_why(reterr, -EINVAL, "the filter's header is impossible");
 	if (u->bucket_mask >= BUCKETS_MAX || u->bloom_mask >= BUCKETS_MAX || (uint64_t)u->sets * s->groups > CELLS_MAX)
-		return err_why(reterr, -E2BIG, "the filter has %llu names, %u sets and %u groups: more than the tables take",
+		return err_why(reterr, -E2BIG, "the tables cannot take a filter of %llu names, %u sets and %u groups",
 			       (unsigned long long)u->entries, u->sets, s->groups);
 	return 0;
-}
-
-/* Copy a filter into a unit of the maps; header last. */
-static void fill_unit(struct kern_tables *t, struct mr_conf *c, const struct source *s, unsigned unit)
-{
-	const struct kern_sizes *z = s->sizes;
-	struct mr_unit u = *s->unit;
-
-	u.bucket_base = unit * z->filter;
-	u.bloom_base = unit * z->bloom;
-	u.verdict_base = unit * z->verdicts;
-	u.groups = s->groups;
-	memcpy((struct mr_filter_bucket *)t->map[MAP_mr_filter].mem + u.bucket_base, s->buckets,
-	       (u.bucket_mask + 1ULL) * sizeof(*s->buckets));
-	memcpy((uint64_t *)t->map[MAP_mr_bloom].mem + u.bloom_base, s->bloom, (u.bloom_mask + 1ULL) * sizeof(*s->bloom));
-	memcpy((struct mr_verdict *)t->map[MAP_mr_verdicts].mem + u.verdict_base, s->verdicts,
-	       (size_t)u.sets * u.groups * sizeof(*s->verdicts));
-	fence();
-	c->unit[unit] = u;
-	fence();
-}
-
-static void fill_grown(struct kern_tables *t, struct mr_conf *c, void *arg)
-{
-	fill_unit(t, c, arg, 0);
 }
 
 /* Elements that a unit must have for this filter; never fewer than now. */
@@ -273,7 +269,7 @@ int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_
 	if (!k->on) {
 		kern_off_filter(k, f, verdicts, groups);
 	} else if (needs_growth(k, &s, &z)) {
-		err = grow(k, &z, fill_grown, &s, reterr);
+		err = grow(k, &s, reterr);
 	} else {
 		unit = !kern_conf(k)->active;
 		fill_unit(&k->t, kern_conf(k), &s, unit);

@@ -97,23 +97,30 @@ static int init_answers(struct kern *k)
 			    clock_coarse_ns());
 }
 
+static void say_fresh(struct kern *k, const struct err_at *why)
+{
+	snprintf(k->fresh_note, sizeof(k->fresh_note), "began with empty tables, those of the run before do not fit: %.180s",
+		 why->why);
+}
+
 /* Load with the maps of the pins, or with fresh ones when there are none or they do not fit. */
 static int load(struct kern *k, struct err_at *reterr)
 {
-	int fds[KERN_MAP_COUNT], err, m;
+	int fds[KERN_MAP_COUNT], err;
 	struct err_at differs = { 0 };
 
 	err = kern_layout(k->kinds, &k->layout, reterr);
 	if (err)
 		return err;
-	k->taken_over = !kern_pins_open(k, fds, &differs);
+	err = kern_pins_open(k, fds, &differs);
+	k->taken_over = !err;
+	if (err && err != -ENOENT)
+		say_fresh(k, &differs);
 	err = kern_load(&k->sizes, fds, &k->t, reterr);
 	if (err && k->taken_over) {
 		k->taken_over = false;
-		for (m = 0; m < KERN_MAP_COUNT; m++) {
-			close(fds[m]);
-			fds[m] = -1;
-		}
+		say_fresh(k, reterr);
+		kern_pins_close(fds);
 		err = kern_load(&k->sizes, fds, &k->t, reterr);
 	}
 	kern_pins_close(fds);
@@ -230,7 +237,7 @@ static int open_or_off(struct kern *k, struct err_at *reterr)
 			"no interface is configured in fastpath.interfaces");
 		remove_leftovers(k);
 		if (k->opts.required)
-			err = err_why(reterr, -EINVAL, "fastpath.required is set, but it is %s", why.why);
+			err = err_why(reterr, -EINVAL, "fastpath.required is set, but the packet path is off: %s", why.why);
 	} else {
 		err = open_tables(k, &why);
 		if (!err)
@@ -361,6 +368,13 @@ void kern_flush_all(struct kern *k)
 
 /* ---- status ---- */
 
+const char *kern_mode_text(enum kern_mode m)
+{
+	static const char *const text[] = { "auto", "native", "generic", "off" };
+
+	return (unsigned)m < sizeof(text) / sizeof(text[0]) ? text[m] : "?";
+}
+
 static void link_ids(const struct kern_iface *i, struct kern_iface_status *ret)
 {
 	struct bpf_link_info info = { 0 };
@@ -414,6 +428,8 @@ static void notes_status(const struct kern *k, struct kern_status *ret)
 
 	if (k->pin_note[0])
 		memcpy(ret->notes[ret->note_count++], k->pin_note, KERN_REASON);
+	if (k->fresh_note[0])
+		memcpy(ret->notes[ret->note_count++], k->fresh_note, KERN_REASON);
 	for (i = 0; i < k->note_count && ret->note_count < KERN_NOTES; i++)
 		memcpy(ret->notes[ret->note_count++], k->notes[i], KERN_REASON);
 }

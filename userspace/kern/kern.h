@@ -47,6 +47,9 @@ COUNT_ENUM(kern_count, KERN_COUNTERS)
 
 enum kern_mode { KERN_AUTO, KERN_NATIVE, KERN_GENERIC, KERN_OFF };
 
+/* "native" and so on; "?" for what is no mode. */
+const char *kern_mode_text(enum kern_mode m);
+
 struct kern_opts {
 	char interfaces[MR_IFACES_MAX][IF_NAMESIZE];
 	unsigned interface_count;	/* 0: user space only */
@@ -89,7 +92,10 @@ bool kern_taken_over(const struct kern *k);
 /* Allow the service's user to use pins and descriptors after privileges drop. */
 int kern_own(struct kern *k, uid_t uid, gid_t gid, struct err_at *reterr);
 
-/* Watch addresses, links and foreign programs by netlink on @loop: services follow, interfaces that come back are attached again. */
+/*
+ * Watch addresses, links and foreign programs by netlink on @loop: services
+ * follow, interfaces that come back are attached again.
+ */
 int kern_watch(struct kern *k, uv_loop_t *loop, struct err_at *reterr);
 
 /* Look for what netlink does not tell: a link that was detached from outside, a foreign one that went.  Cheap: for each second. */
@@ -157,6 +163,8 @@ struct kern_iface_status {
 	bool up;
 };
 
+#define KERN_NOTES 12			/* more than there are kinds of them */
+
 struct kern_status {
 	bool on;
 	char reason[256];		/* when off */
@@ -165,7 +173,7 @@ struct kern_status {
 	bool taken_over;
 	unsigned interfaces;
 	struct kern_iface_status iface[MR_IFACES_MAX];
-	char notes[4][256];		/* limits that apply here: room to grow a frame, rp_filter, rxvlan ... */
+	char notes[KERN_NOTES][256];	/* limits that apply here: room to grow a frame, rp_filter, rxvlan ... */
 	unsigned note_count;
 	uint32_t verified_insns;
 	uint32_t filter_generation;
@@ -188,7 +196,7 @@ struct kern_memory {
 /* Bytes per map; returns how many rows of @ret (room for 16) were filled. */
 unsigned kern_memory(struct kern *k, struct kern_memory *ret);
 
-/* Read all rings; returns the number of events. */
+/* Read what is in the rings, a bounded part of it when they fill faster; returns the number of events. */
 unsigned kern_events_poll(struct kern *k, void (*each)(const struct mr_event *e, void *arg), void *arg);
 
 struct kern_why_query {

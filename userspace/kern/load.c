@@ -128,7 +128,7 @@ static int set_sizes(struct bpf_map *maps[KERN_MAP_COUNT], const struct kern_siz
 	unsigned i;
 	int err = 0;
 
-	/* The rings' size is chosen where they are made: the one in the program is but a pattern, whose size need not match. */
+	/* Rings get their size where they are made; the one in the program is but a pattern. */
 	for (i = 0; !err && i < sizeof(rows) / sizeof(rows[0]); i++)
 		err = bpf_map__set_max_entries(maps[rows[i].map], rows[i].entries);
 	return err;
@@ -188,7 +188,8 @@ static int why_not_loaded(int err, struct err_at *reterr)
 		return err_why(reterr, err, "the program was refused: %s (capabilities, lockdown or memory limits?) %s",
 			       strerror(-err), said);
 	if (err == -ENOMEM)
-		return err_why(reterr, err, "there is no memory for the tables: lower fastpath.answers, or raise MemoryMax");
+		return err_why(reterr, err, "there is no memory for the tables: lower fastpath.answers, or raise "
+			       "MemoryMax");
 	return err_why(reterr, err, "the program cannot be loaded: %s. %s", strerror(-err), said);
 }
 

@@ -48,7 +48,7 @@ int kern_lock(const char *root, int *ret_fd, struct err_at *reterr)
 			err = errno == EWOULDBLOCK ? -EBUSY : -errno;
 			close(fd);
 			return err_why(reterr, err, err == -EBUSY ?
-				       "another millraced holds the pins in %s: stop it, or give this one a folder of its own" :
+				       "another millraced holds the pins in %s: stop it or use another folder" :
 				       "the folder for pins %s cannot be locked", root);
 		}
 		if (is_still_there(root, fd)) {

@@ -102,15 +102,16 @@ void nic_remedy(const struct nic *n, const char *name, int err, char *buf, size_
 	if (n->lro)
 		snprintf(buf, size, "LRO is on: ethtool -K %s lro off", name);
 	else if (n->mtu > MTU_PAGE && err == -EOPNOTSUPP)
-		snprintf(buf, size, "its MTU is %u: ip link set dev %s mtu 1500; if that is not it, its driver has no native "
-			 "XDP: use another card, or fastpath.mode: generic", n->mtu, name);
+		snprintf(buf, size, "its MTU is %u: ip link set dev %s mtu 1500; if that is not it, its driver has no "
+			 "native XDP: use another card, or fastpath.mode: generic", n->mtu, name);
 	else if (n->mtu > MTU_PAGE || (n->mtu > MTU_SAFE && err != -EOPNOTSUPP))
 		snprintf(buf, size, "its MTU is %u: ip link set dev %s mtu 1500", n->mtu, name);
 	else if (n->channels > 1 && wants_queues(n->driver) && err != -EOPNOTSUPP)
-		snprintf(buf, size, "it may lack queues to send from: ethtool -L %s combined %u", name, n->channels / 2);
+		snprintf(buf, size, "it may lack queues to send from: ethtool -L %s combined %u", name,
+			 n->channels / 2);
 	else if (!strcmp(n->driver, "virtio_net"))
-		snprintf(buf, size, "the host's offloads may be in the way: guest_tso4=off,guest_tso6=off,guest_ecn=off,"
-			 "guest_ufo=off,guest_csum=off in QEMU's device");
+		snprintf(buf, size, "the host's offloads may be in the way: guest_tso4=off,guest_tso6=off,"
+			 "guest_ecn=off,guest_ufo=off,guest_csum=off in QEMU's device");
 	else if (err == -EOPNOTSUPP)
 		snprintf(buf, size, "its driver has no native XDP: use another card, or fastpath.mode: generic");
 	else

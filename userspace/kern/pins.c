@@ -104,7 +104,8 @@ static int check_contents(const struct kern *k, const int fds[KERN_MAP_COUNT], c
 	struct mr_conf conf;
 	uint32_t zero = 0;
 
-	if (bpf_map_lookup_elem(fds[MAP_mr_conf], &zero, &conf) || bpf_map_lookup_elem(fds[MAP_mr_secret], &zero, &secret))
+	if (bpf_map_lookup_elem(fds[MAP_mr_conf], &zero, &conf) ||
+	    bpf_map_lookup_elem(fds[MAP_mr_secret], &zero, &secret))
 		return err_why(reterr, -ESTALE, "the pinned maps cannot be read: %s", strerror(errno));
 	if (conf.magic != MR_CONF_MAGIC || conf.layout != k->layout)
 		return err_why(reterr, -ESTALE, "pin mr_conf was not written by this version");
@@ -163,7 +164,8 @@ int kern_pins_write(const struct kern *k, struct err_at *reterr)
 		unlink(map_path(k, m, path, sizeof(path)));
 	for (m = KERN_MAP_COUNT; m-- > 0;)
 		if (bpf_obj_pin(k->t.fd[m], map_path(k, m, path, sizeof(path))))
-			return err_why(reterr, -errno, "map %s cannot be pinned: %s", kern_map_names[m], strerror(errno));
+			return err_why(reterr, -errno, "map %s cannot be pinned: %s", kern_map_names[m],
+				       strerror(errno));
 	return 0;
 }
 

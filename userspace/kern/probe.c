@@ -32,7 +32,8 @@ static int probe_caps(struct err_at *reterr)
 		const char *name;
 		bool admin_has;		/* CAP_SYS_ADMIN stands for it */
 	} needed[] = {
-		{ CAP_BPF, "CAP_BPF", true }, { CAP_PERFMON, "CAP_PERFMON", true }, { CAP_NET_ADMIN, "CAP_NET_ADMIN", false },
+		{ CAP_BPF, "CAP_BPF", true }, { CAP_PERFMON, "CAP_PERFMON", true },
+		{ CAP_NET_ADMIN, "CAP_NET_ADMIN", false },
 	};
 	bool admin = has_cap(CAP_SYS_ADMIN);
 	unsigned i;
@@ -57,7 +58,8 @@ static int probe_kernel(struct err_at *reterr)
 	}
 	if (realtime == '1' || (!uname(&u) && strstr(u.version, "PREEMPT_RT")))
 		return err_why(reterr, -EOPNOTSUPP,
-			       "this is a PREEMPT_RT kernel, where the program's per-CPU scratch is not safe: use another kernel");
+			       "this is a PREEMPT_RT kernel, where the program's per-CPU scratch is not safe: "
+			       "use another kernel");
 	return 0;
 }
 

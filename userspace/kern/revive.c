@@ -4,7 +4,9 @@
  *
  * The table is input: the earlier daemon may have died in the middle of a
  * write.  A way word whose answer is not whole, not where its key belongs or
- * over another one is cleared before anything else is written.
+ * over another one is cleared before anything else is written.  So is one of
+ * another generation: the earlier daemon may have been ahead of the pins that
+ * it left, and its generations, with other sets, will be counted again.
  */
 #include <string.h>
 #include "dns/name.h"
@@ -64,7 +66,7 @@ static bool revive_way(struct answers *a, uint32_t home, uint64_t word)
 	return true;
 }
 
-/* True when an earlier way of the bucket has the same tag: a reader takes the last, so that one stays. */
+/* True when a later way of the bucket has the same tag: a reader takes the last, so that one stays. */
 static bool has_twin_behind(const struct mr_answer_bucket *b, unsigned way)
 {
 	unsigned i;
@@ -91,6 +93,6 @@ void answers_revive(struct answers *a, uint64_t now_ns)
 		count_one(a->counts, COUNT_kern_cleared_torn);
 	}
 	for (unit = 1; unit < a->unit_count; unit++)
-		if (a->info[unit].run && answers_at(a, unit)->stale_until <= now_ns)
+		if (a->info[unit].run && answers_is_dead(a, answers_at(a, unit), now_ns))
 			answers_remove(a, unit);
 }

@@ -11,7 +11,6 @@
 #define KERN_RING_BYTES (256 * 1024)
 #define KERN_LATENCY_SAMPLE 1024
 #define KERN_REASON 256
-#define KERN_NOTES 4
 
 /* Every map that is pinned; "mapped" ones are written through a mapping. */
 #define KERN_MAPS(ROW) \
@@ -106,15 +105,16 @@ struct kern {
 	bool view_turn;			/* which of the two is in force */
 	struct answers answers;
 	int *ring_fd;			/* one per possible CPU */
-	struct ring_buffer *rings;
+	struct ring_buffer **ring;	/* their readers */
 	struct count_shard *counts;	/* of the control thread */
 	uint64_t events_lost;		/* already counted */
-	unsigned events_seen;
+	unsigned events_seen;		/* of one ring, in this look */
 	void (*each_event)(const struct mr_event *e, void *arg);
 	void *each_arg;
 	struct kern_iface iface[MR_IFACES_MAX];
 	unsigned ifaces;
 	char pin_note[KERN_REASON];	/* why the pins are not there; "" when they are */
+	char fresh_note[KERN_REASON];	/* why the tables of an earlier run were not taken; "" when there were none, or they were */
 	char notes[KERN_NOTES][KERN_REASON];
 	unsigned note_count;
 	struct kern_watch *watch;
@@ -261,8 +261,6 @@ void kern_off_filter(struct kern *k, const struct filter *f, const struct mr_ver
 /* ---- events.c ---- */
 
 int kern_rings_new(struct kern *k, struct err_at *reterr);
-/* Put the rings into the tables in force (after a load). */
-int kern_rings_place(struct kern *k, struct err_at *reterr);
 void kern_rings_free(struct kern *k);
 
 #endif

@@ -66,7 +66,7 @@ static struct kern_iface *attached_named(struct kern *k, const char *name)
 	return NULL;
 }
 
-/* All addresses of the attached interfaces; link-local ones in a second round, so that they are the first to lack room. */
+/* All addresses of the attached interfaces; link-local ones last: they are the first to lack room. */
 static void add_all(struct kern *k, struct services *s, const struct ifaddrs *all, bool v4_only)
 {
 	const struct ifaddrs *f;
@@ -135,7 +135,8 @@ static void write_iface(struct mr_iface *row, const struct kern_iface *i, const 
 	const struct sockaddr_ll *mac = i->link_fd >= 0 ? mac_of(all, i->name) : NULL;
 	bool generic = i->mode == KERN_GENERIC;
 
-	if (mac && row->ifindex == (uint32_t)i->ifindex && row->generic == generic && !memcmp(row->mac, mac->sll_addr, 6))
+	if (mac && row->ifindex == (uint32_t)i->ifindex && row->generic == generic &&
+	    !memcmp(row->mac, mac->sll_addr, 6))
 		return;
 	MR_WRITE(row->ifindex, 0);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -208,8 +209,8 @@ static void note_ifaces(struct kern *k)
 		note(k, "%s takes VLAN tags off frames before the program sees them, so answers leave without: "
 		     "ethtool -K <interface> rxvlan off", names);
 	if (names_that(k, is_generic, names, sizeof(names)))
-		note(k, "generic mode on %s: clients on this host, or on a veth, are answered from the kernel only with "
-		     "ethtool -K <their interface> tx off", names);
+		note(k, "generic mode on %s: clients on this host, or on a veth, are answered from the kernel only "
+		     "with ethtool -K <their interface> tx off", names);
 	if (names_that(k, is_native, names, sizeof(names)))
 		note(k, "answers more than about 230 octets longer than their query pass to user space on %s: "
 		     "frames there have no more room to grow", names);
@@ -226,8 +227,8 @@ static void note_routes(struct kern *k)
 		return;
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "%15s %8x", dev, &dest) == 2 && !dest && kern_attached(k) && !attached_named(k, dev)) {
-			note(k, "the default route leaves by %s, but answers from the kernel leave where the query came in: "
-			     "right only if rp_filter and the routers between agree", dev);
+			note(k, "the default route leaves by %s, but answers from the kernel leave where the query "
+			     "came in: right only if rp_filter and the routers between agree", dev);
 			break;
 		}
 	fclose(f);

@@ -32,7 +32,7 @@ static int open_socket(int *ret, struct err_at *reterr)
 	err = -errno;
 	if (fd >= 0)
 		close(fd);
-	return err_why(reterr, err, "links and addresses cannot be followed: %s (RestrictAddressFamilies needs AF_NETLINK)",
+	return err_why(reterr, err, "links and addresses cannot be followed: %s (RestrictAddressFamilies?)",
 		       strerror(-err));
 }
 

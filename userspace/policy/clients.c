@@ -83,6 +83,8 @@ static int collect(struct rows *r, const struct clients_row *rows, unsigned coun
 		if (old)
 			continue;
 		err = append(r, &rows[i]);
+		if (err == -ENOMEM)
+			return err_why(reterr, err, "no memory for %u prefixes", count);
 		if (err)
 			return err_why(reterr, err, "at most %u prefixes are possible", ROWS_MAX);
 	}

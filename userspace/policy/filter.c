@@ -6,6 +6,16 @@
 
 static const struct mr_decision nothing;
 
+const char *filter_verdict_text(unsigned kind)
+{
+	static const char *const text[MR_VERDICTS] = {
+		[MR_NONE] = "none", [MR_BLOCK] = "block", [MR_ALLOW] = "allow", [MR_IMPORTANT_BLOCK] = "important_block",
+		[MR_ASK] = "ask", [MR_IMPORTANT_ALLOW] = "important_allow", [MR_LOCAL_ZONE] = "local_zone",
+	};
+
+	return kind < MR_VERDICTS ? text[kind] : "?";
+}
+
 static void tell(const struct mr_decision *d, struct filter_result *ret)
 {
 	*ret = (struct filter_result){

@@ -30,8 +30,12 @@ enum filter_action {
 	FILTER_IMPORTANT_ALLOW = MR_IMPORTANT_ALLOW,
 };
 
+/* The word for a verdict, as the API and millctl say it; "?" for what is none. */
+const char *filter_verdict_text(unsigned kind);
+
 /* ---- building ---- */
 
+struct filter;
 struct filter_builder;
 
 /**
@@ -60,13 +64,15 @@ int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t l
  * Every set over the bound of MR_SETS_MAX is folded into the ask set; how many
  * names that hit is written to @ret_asked.
  *
- * Returns 0 or a negative errno with @reterr; an older file at @path is then untouched.
+ * Returns 0 or a negative errno with @reterr; an older file at @path is then
+ * untouched, unless it was the last step, syncing the folder, that failed.
  */
 int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
 
-/* ---- reading ---- */
+/* The same filter in memory, for filter_free(); 0 or a negative errno with @reterr. */
+int filter_builder_make(const struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
 
-struct filter;
+/* ---- reading ---- */
 
 /**
  * Map a compiled filter.

@@ -305,16 +305,27 @@ out:
 	return err;
 }
 
+int filter_builder_make(const struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	int err = f ? make(b, f, ret_asked) : -ENOMEM;
+
+	if (err) {
+		free(f);
+		return err_why(reterr, err, "cannot compile %u names: %s", b->heads, strerror(-err));
+	}
+	*ret = f;
+	return 0;
+}
+
 struct filter *filter_empty(const struct mr_secret *secret)
 {
 	struct filter_builder *b = filter_builder_new(secret);
-	struct filter *f = calloc(1, sizeof(*f));
+	struct filter *f = NULL;
 	uint64_t asked;
 
-	if (!b || !f || make(b, f, &asked)) {
-		free(f);
-		f = NULL;
-	}
+	if (b)
+		filter_builder_make(b, &f, &asked, NULL);
 	filter_builder_free(b);
 	return f;
 }

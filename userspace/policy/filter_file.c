@@ -122,6 +122,8 @@ static int map_file(const char *path, struct filter *f, struct err_at *reterr)
 	struct stat st;
 	int fd, err = file_open(path, &fd, &st);
 
+	if (err == -EISDIR || err == -ENOTSUP)
+		return err_why(reterr, -EBADMSG, "not a compiled filter");
 	if (err)
 		return err_why(reterr, err, "cannot open: %s", strerror(-err));
 	if (!S_ISREG(st.st_mode) || st.st_size < FILTER_PAGE)

@@ -3,7 +3,7 @@
  * list.c - judges the lines of block lists.
  *
  * A line is looked at once for a name; only lines that give none are looked at
- * again, for the reason (list_why.c).  Pointers run over the text, nothing is
+ * again, for the reason (list_line.c).  Pointers run over the text, nothing is
  * copied but the name.
  */
 #include <arpa/inet.h>

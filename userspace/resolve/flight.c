@@ -53,12 +53,6 @@ void flights_free(struct flights *t)
 	free(t);
 }
 
-static bool same_key(const struct dns_key *a, const struct dns_key *b)
-{
-	return a->qtype == b->qtype && a->bits == b->bits && a->name_len == b->name_len &&
-	       memcmp(a->name, b->name, a->name_len) == 0;
-}
-
 static struct flight **find(struct flights *t, const struct dns_key *key, struct shard **ret_shard)
 {
 	uint64_t h = hash_mix(hash_octets(&t->hash, key->name, key->name_len), (uint64_t)key->qtype << 8 | key->bits);
@@ -67,7 +61,7 @@ static struct flight **find(struct flights *t, const struct dns_key *key, struct
 
 	*ret_shard = s;
 	pthread_mutex_lock(&s->lock);
-	while (*at && !same_key(&(*at)->key, key))
+	while (*at && !dns_key_same(&(*at)->key, key))
 		at = &(*at)->next;
 	return at;
 }
@@ -109,7 +103,7 @@ struct query *flight_land(struct flights *t, struct query *q, struct dns_answer 
 	s->count--;
 	waiters = f->waiters;
 	for (w = waiters; w; w = w->next_waiter)
-		w->answer = dns_answer_ref(a);
+		w->answer = a ? dns_answer_ref(a) : NULL;
 	pthread_mutex_unlock(&s->lock);
 	free(f);
 	q->flight = NULL;

@@ -24,7 +24,8 @@ enum flight_seat {
 enum flight_seat flight_join(struct flights *t, struct query *q, bool wait);
 
 /**
- * End the flight that @q leads: every waiter gets a reference to @a.
+ * End the flight that @q leads: every waiter gets a reference to @a, or none
+ * when there was no memory for it (NULL): then each asks for itself.
  *
  * Returns the waiters, linked by next_waiter; none when @q leads nothing.
  */

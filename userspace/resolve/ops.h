@@ -15,7 +15,6 @@
 struct resolve_upstream {
 	/* Returns 0, -ENOENT without servers, -EBUSY, -ENOMEM. */
 	int (*ask)(void *ctx, struct query *q);
-	void (*cancel)(void *ctx, struct query *q);
 	void *ctx;
 };
 

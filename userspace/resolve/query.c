@@ -22,7 +22,6 @@ static struct query *make(struct resolver *r, enum query_proto proto, uint64_t n
 	q->start_ns = now_ns;
 	q->rcode = -1;
 	q->ede = DNS_EDE_NONE;
-	r->queries++;
 	return q;
 }
 
@@ -54,7 +53,6 @@ void query_start(struct query *q)
 
 void query_dispose(struct query *q)
 {
-	q->resolver->queries--;
 	dns_answer_unref(q->answer);
 	snapshot_unref(q->snapshot);
 	arena_done(&q->arena);

@@ -67,9 +67,9 @@ struct query {
 	bool decided;			/* only the steps that finish are left */
 	bool silent;			/* must not be answered */
 	bool waiting;
+	bool shared;			/* its answer is what another query's flight brought */
 	struct flight *flight;		/* the one it leads */
 	struct query *next_waiter;	/* in the flight it waits for */
-	void *upstream_slot;		/* the other side's of resolve_upstream */
 	void *wake_slot[3];		/* the other side's of resolve_events.wake */
 	struct arena arena;
 	char first[3072];		/* the arena's first block; never cleared */

@@ -11,7 +11,6 @@ static COUNT_SET(counters, rows);
 
 int resolver_init(struct resolver *r)
 {
-	r->queries = 0;
 	r->count = count_shard_new(&counters);
 	return r->count ? 0 : -ENOMEM;
 }

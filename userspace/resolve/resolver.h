@@ -19,6 +19,7 @@
 	ROW(queries_coalesced,    "of those, waited for the same question of another client") \
 	ROW(queries_forwarded,    "of those, asked upstream") \
 	ROW(queries_failed,       "of those, answered SERVFAIL") \
+	ROW(queries_lost,         "of those, not answered: no memory for the answer") \
 	ROW(refreshes,            "answers renewed before their end") \
 	ROW(flights_full,         "questions not coalesced: the table is full")
 
@@ -39,7 +40,6 @@ struct resolver {
 	struct resolve_events events;
 	struct count_shard *count;
 	void *owner;			/* the worker, for events.wake */
-	unsigned queries;		/* under way */
 };
 
 /* Make the shard of counters; the caller has filled in the rest. */

@@ -202,8 +202,10 @@ static enum step_result forward(struct query *q, uint64_t now_ns)
 	struct resolver *r = q->resolver;
 	int err;
 
-	if (q->answer)			/* brought by the flight that it waited for */
+	if (q->answer) {		/* brought by the flight that it waited for */
+		q->shared = true;
 		return STEP_NEXT;
+	}
 	err = r->upstream.ask(r->upstream.ctx, q);
 	if (!err) {
 		count_one(r->count, q->refresh ? COUNT_refreshes : COUNT_queries_forwarded);
@@ -231,8 +233,8 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
 	if (q->source == QUERY_BY_NONE)
 		q->source = QUERY_BY_UPSTREAM;
-	/* A failed refresh must not take the place of an answer that still lives. */
-	if (q->flight && q->answer->ttl && (is_result(q->answer) || !q->refresh))
+	/* A failed refresh must not take the place of an answer that still lives; a shared answer is kept by who brought it. */
+	if (!q->shared && q->answer->ttl && (is_result(q->answer) || !q->refresh))
 		cache_put(r->cache, q->answer, now_ns);
 	return STEP_NEXT;
 }
@@ -277,11 +279,13 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 
 	if (q->silent || q->refresh)
 		return STEP_NEXT;
-	if (q->answer && q->answer->rcode == DNS_SERVFAIL)
-		count_one(q->resolver->count, COUNT_queries_failed);
 	q->reply = arena_alloc(&q->arena, room);
-	if (!q->reply)
+	if (!q->reply) {
+		count_one(q->resolver->count, COUNT_queries_lost);
 		return STEP_NEXT;
+	}
+	if ((q->answer ? q->answer->rcode : q->rcode) == DNS_SERVFAIL)
+		count_one(q->resolver->count, COUNT_queries_failed);
 	len = write_reply(q, now_ns, room);
 	if (!bug_if(len < 0))
 		q->reply_len = (size_t)len;

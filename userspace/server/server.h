@@ -78,9 +78,12 @@ struct worker_job {
 bool worker_post(struct worker *w, struct worker_job *job);
 
 /**
- * End: no new queries; those under way have @drain_ms to finish; then the
- * thread ends.  Waits for it.
+ * Begin to end: no new queries; those under way have @drain_ms to finish; then
+ * the thread ends.  Returns at once, so that many workers end side by side.
  */
+void worker_end(struct worker *w, uint32_t drain_ms);
+
+/* worker_end(), if that was not called before, and wait for the thread. */
 void worker_stop(struct worker *w, uint32_t drain_ms);
 
 /* Close sockets, free; takes NULL. */

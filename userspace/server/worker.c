@@ -236,16 +236,25 @@ int worker_start(struct worker *w, struct err_at *reterr)
 	return err_why(reterr, err, "worker %u does not start: %s", w->opts.index, strerror(-err));
 }
 
-void worker_stop(struct worker *w, uint32_t drain_ms)
+void worker_end(struct worker *w, uint32_t drain_ms)
 {
 	if (!w->running)
 		return;
 	pthread_mutex_lock(&w->lock);
-	w->stop = true;
-	w->drain_ms = drain_ms;
-	if (w->accepting)
-		uv_async_send(&w->async);
+	if (!w->stop) {
+		w->stop = true;
+		w->drain_ms = drain_ms;
+		if (w->accepting)
+			uv_async_send(&w->async);
+	}
 	pthread_mutex_unlock(&w->lock);
+}
+
+void worker_stop(struct worker *w, uint32_t drain_ms)
+{
+	if (!w->running)
+		return;
+	worker_end(w, drain_ms);
 	pthread_join(w->thread, NULL);
 	w->running = false;
 }

@@ -23,16 +23,21 @@ void upstream_pool_order(const struct upstream_pool *p, uint64_t now_ms, uint8_t
 	}
 }
 
+static void lives(struct upstream_health *h)
+{
+	h->timeouts = 0;
+	h->away_until_ms = 0;
+}
+
 void upstream_pool_answered(struct upstream_pool *p, unsigned server)
 {
-	upstream_pool_failed(p, server);
+	lives(&p->server[server]);
 	p->preferred = server;
 }
 
 void upstream_pool_failed(struct upstream_pool *p, unsigned server)
 {
-	p->server[server].timeouts = 0;
-	p->server[server].away_until_ms = 0;
+	lives(&p->server[server]);
 }
 
 void upstream_pool_timed_out(struct upstream_pool *p, unsigned server, uint64_t now_ms)

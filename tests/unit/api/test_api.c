@@ -208,14 +208,6 @@ static void a_failed_reload_says_file_line_key_and_why(void **state)
 	json_decref(o);
 }
 
-static void a_reload_beside_another_is_a_conflict(void **state)
-{
-	fake_reset();
-	fake.reload_error = -EBUSY;
-	assert_int_equal(ask("POST", V "/reload", NULL), 409);
-	fake_reset();
-}
-
 /* ---- the documents ---- */
 
 /* The text of a file of the tree (tests run in its root); NULL when it is not there. */
@@ -627,7 +619,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_flushed_name_arrives_in_lower_case_wire_form),
 	cmocka_unit_test(why_asks_what_was_said),
 	cmocka_unit_test(a_failed_reload_says_file_line_key_and_why),
-	cmocka_unit_test(a_reload_beside_another_is_a_conflict),
 	cmocka_unit_test(every_route_is_described),
 	cmocka_unit_test(the_starter_list_is_names_and_comments_alone),
 	cmocka_unit_test(a_wrong_method_names_the_right_one_in_allow),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_file.c - opening what is there, whatever it is, without waiting. */
+/* test_file.c - opening and reading what is there, whatever it is, without waiting. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static char folder[] = "/tmp/test_file.XXXXXX";
 static const struct open_case cases[] = {
 	{ "a_regular_file_is_opened", "plain", 0 },
 	{ "an_empty_device_is_opened", "/dev/null", 0 },
-	{ "a_pipe_that_nobody_writes_to_is_refused_at_once", "pipe", -ESPIPE },
+	{ "a_pipe_that_nobody_writes_to_is_refused_at_once", "pipe", -ENOTSUP },
 	{ "a_folder_is_refused", ".", -EISDIR },
 	{ "what_is_missing_is_said_to_be", "missing", -ENOENT },
 	{ "a_link_to_itself_is_refused", "loop", -ELOOP },
@@ -68,14 +68,53 @@ static void opens(void **state)
 	close(fd);
 }
 
+struct read_case {
+	const char *name;
+	const char *path;
+	size_t max;
+	int err;
+	const char *text;
+};
+
+static const struct read_case read_cases[] = {
+	{ "a_file_is_read_whole", "plain", 100, 0, "text" },
+	{ "a_file_of_just_the_bound_is_read_whole", "plain", 4, 0, "text" },
+	{ "a_longer_file_is_cut_at_the_bound", "plain", 3, 0, "tex" },
+	{ "an_empty_device_is_read_as_nothing", "/dev/null", 100, 0, "" },
+	{ "a_device_without_end_is_cut_at_the_bound", "/dev/zero", 3, 0, "\0\0\0" },
+	{ "a_pipe_is_not_waited_for", "pipe", 100, -ENOTSUP, NULL },
+	{ "a_folder_is_not_read", ".", 100, -EISDIR, NULL },
+};
+
+static void reads(void **state)
+{
+	const struct read_case *c = *state;
+	size_t size = 0;
+	char *text = NULL;
+
+	alarm(5);
+	assert_int_equal(file_read(c->path, c->max, &text, &size), c->err);
+	alarm(0);
+	if (c->err) {
+		assert_null(text);
+		return;
+	}
+	assert_int_equal(size, c->path[0] == '/' ? (c->path[5] == 'z' ? c->max : 0) : strlen(c->text));
+	assert_memory_equal(text, c->text, size + 1);
+	free(text);
+}
+
+#define READ_CASES (sizeof(read_cases) / sizeof(read_cases[0]))
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
 int main(void)
 {
-	struct CMUnitTest tests[CASES];
+	struct CMUnitTest tests[CASES + READ_CASES];
 	size_t i;
 
 	for (i = 0; i < CASES; i++)
 		tests[i] = (struct CMUnitTest){ cases[i].name, opens, NULL, NULL, (void *)&cases[i] };
+	for (i = 0; i < READ_CASES; i++)
+		tests[CASES + i] = (struct CMUnitTest){ read_cases[i].name, reads, NULL, NULL, (void *)&read_cases[i] };
 	return cmocka_run_group_tests_name("base/file", tests, make_folder, remove_folder);
 }

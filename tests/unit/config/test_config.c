@@ -27,7 +27,10 @@ static const struct bad {
 	const char *key, *why;		/* part of it */
 	unsigned count;			/* errors in all */
 } bad[] = {
-	{ "unknown section has its nearest key as a hint", "cash:\n  entries: 5\n", 1, "cash", "unknown key \"cash\"", 1 },
+	{ "unknown section has the nearest one as a hint", "cash:\n  entries: 5\n", 1, "cash",
+	  "unknown key \"cash\"; did you mean \"cache\"?", 1 },
+	{ "section without its last letter has a hint", "upstream:\n  servers: []\n", 1, "upstream", "did you mean \"upstreams\"?", 1 },
+	{ "section in a section has a hint", "filter:\n  blocks: { ttl: 5 }\n", 2, "filter.blocks", "did you mean \"filter.block\"?", 1 },
 	{ "unknown key is named with its line", "cache:\n  prefetch: true\n  entires: 500\n", 3, "cache.entires",
 	  "did you mean \"cache.entries\"", 1 },
 	{ "unknown key without a like has no hint", "server:\n  qqqqqqqqqqqqqqq: 1\n", 2, "server.qqqqqqqqqqqqqqq", "unknown key", 1 },
@@ -82,7 +85,7 @@ static const struct bad {
 	{ "number below zero", "cache: { entries: -1 }\n", 1, "cache.entries", "not \"-1\"", 1 },
 	{ "number over 64 bits", "cache: { entries: 99999999999999999999999 }\n", 1, "cache.entries", "from 16 to 100000000", 1 },
 	{ "number too small", "fastpath:\n  answers: 3\n", 2, "fastpath.answers", "a number from 1024 to 16777216, not \"3\"", 1 },
-	{ "number too big", "server: { workers: 1000 }\n", 1, "server.workers", "auto or a number from 1 to 256", 1 },
+	{ "number too big", "server: { workers: 1000 }\n", 1, "server.workers", "auto or a number from 1 to 64", 1 },
 	{ "workers in words", "server: { workers: many }\n", 1, "server.workers", "auto or a number", 1 },
 	{ "time out of range by its unit", "cache: { max_ttl: 8d }\n", 1, "cache.max_ttl", "from 1 to 604800, not \"8d\"", 1 },
 	{ "time with an unknown unit", "cache: { max_ttl: 8x }\n", 1, "cache.max_ttl", "not \"8x\"", 1 },

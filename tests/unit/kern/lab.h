@@ -26,6 +26,12 @@ int teardown(void **state);
 int run(const char *cmd);
 int pair_up(void);
 
+/* Rows of main(): a test by its name; a test for each row of a table, whose rows begin with a name. */
+#define TEST(f) tests[n++] = (struct CMUnitTest){ #f, f, setup, teardown, NULL }
+#define ROWS(array, run)                                                                                       \
+	for (i = 0; i < sizeof(array) / sizeof((array)[0]); i++)                                                                     \
+		tests[n++] = (struct CMUnitTest){ (array)[i].name, run, setup, teardown, (void *)&(array)[i] }
+
 /* Options for kern0 with all its addresses. */
 struct kern_opts options(void);
 

@@ -401,7 +401,8 @@ static void every_way_word_leads_to_its_answer_after_a_churn(void **state)
 	for (i = 0; i < BUCKETS; i++)
 		for (w = 0; w < MR_ANSWER_WAYS; w++)
 			if (t->buckets[i].way[w]) {
-				assert_int_equal(t->a.info[(uint32_t)t->buckets[i].way[w]].home, i * MR_ANSWER_WAYS + w);
+				assert_int_equal(t->a.info[(uint32_t)t->buckets[i].way[w]].home,
+						 i * MR_ANSWER_WAYS + w);
 				ways++;
 			}
 	assert_int_equal(ways, t->a.in_use);
@@ -465,8 +466,10 @@ static void break_bucket(struct table *t, struct mr_answer *s)
 {
 	uint32_t unit = ((uint8_t *)s - t->pages) / MR_UNIT_SIZE, home = t->a.info[unit].home;
 
-	t->buckets[(home / MR_ANSWER_WAYS + 1) % BUCKETS].way[0] = t->buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS];
-	t->buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS] = 0;
+	__u64 *way = &t->buckets[home / MR_ANSWER_WAYS].way[home % MR_ANSWER_WAYS];
+
+	t->buckets[(home / MR_ANSWER_WAYS + 1) % BUCKETS].way[0] = *way;
+	*way = 0;
 }
 
 static const struct torn_case {
@@ -515,6 +518,28 @@ static void taking_over_keeps_whole_answers_and_can_flush_them(void **state)
 	assert_int_equal(t->a.negative, 1);
 	assert_true(t->a.stamp >= stamp);
 	assert_int_equal(answers_flush_name(&t->a, k.name, k.name_len), 1);
+	table_free(t);
+}
+
+/* A daemon that died between its tables' growth and their pins has left answers of a generation that comes again. */
+static void taking_over_clears_answers_of_other_generations(void **state)
+{
+	struct table *t = table_new(100);
+
+	put(t, make_a("www.example", 300, NOW));
+	t->conf.filter_generation = 8;
+	put(t, make_cname("chain.example", "n3.example", 300, NOW));
+	t->conf.generation[0]++;
+	put(t, make_a("flush.example", 300, NOW));
+	t->conf.generation[0]--;
+	t->conf.filter_generation = 7;
+	restart(t, 100);
+	t->conf.filter_generation = 8;
+	assert_false(holds(t, "chain.example", DNS_A));
+	assert_true(holds(t, "www.example", DNS_A));
+	t->conf.generation[0]++;
+	assert_false(holds(t, "flush.example", DNS_A));
+	assert_int_equal(t->a.in_use, 1);
 	table_free(t);
 }
 
@@ -577,8 +602,12 @@ int main(void)
 		cmocka_unit_test(every_way_word_leads_to_its_answer_after_a_churn),
 		cmocka_unit_test(threads_may_put_and_flush_at_once),
 		cmocka_unit_test(taking_over_keeps_whole_answers_and_can_flush_them),
+		cmocka_unit_test(taking_over_clears_answers_of_other_generations),
 	};
-	size_t n = 13, i;
+	size_t n = 0, i;
+
+	while (tests[n].name)
+		n++;
 
 	ROWS(life_cases, run_life);
 	ROWS(refuse_cases, run_refuse);

@@ -156,7 +156,7 @@ static void a_filter_that_cannot_grow_leaves_the_old_one_in_force(void **state)
 	filter_free(f);
 }
 
-/* Whatever fails, the program that is attached is that of the tables in force, and the old answers are whole or gone. */
+/* Whatever fails, the program attached is that of the tables in force, and the old answers are whole or gone. */
 static void taking_over_with_any_call_failing_ends_in_one_whole_state(void **state)
 {
 	struct mr_secret secret = make_secret(1);
@@ -194,7 +194,8 @@ int main(void)
 	size_t n = 0, i;
 
 	for (i = 0; i < COUNT(open_cases); i++)
-		tests[n++] = (struct CMUnitTest){ open_cases[i].name, run_open, setup, teardown, (void *)&open_cases[i] };
+		tests[n++] = (struct CMUnitTest){ open_cases[i].name, run_open, setup, teardown,
+						  (void *)&open_cases[i] };
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
 		a_filter_that_cannot_grow_leaves_the_old_one_in_force, setup, teardown);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(

@@ -277,6 +277,24 @@ static void stop_abandons_what_takes_too_long(void **state)
 	rig_end(&r);
 }
 
+static void who_was_told_to_end_ends_by_himself(void **state)
+{
+	uint8_t msg[FAKE_QUERY];
+	struct rig r = { 0 };
+	int udp;
+
+	rig_start(&r, "127.0.0.1", NULL);
+	udp = rig_udp(&r, "127.0.0.1");
+	fake_message(1, FAKE_HOLD, 0, 0, msg);
+	assert_int_equal(send(udp, msg, sizeof(msg), 0), sizeof(msg));
+	assert_true(rig_wait(&r.fake.made, 1));
+	worker_end(r.w, 50);
+	worker_end(r.w, 600000);		/* the first word counts */
+	assert_true(rig_wait(&r.fake.stops, 1));
+	close(udp);
+	rig_end(&r);
+}
+
 static void idle_connections_do_not_hold_up_the_end(void **state)
 {
 	uint8_t msg[FAKE_QUERY], buf[64];
@@ -329,6 +347,7 @@ int main(void)
 		ROW(jobs_are_taken_until_all_queries_have_ended),
 		ROW(stop_waits_for_queries_under_way),
 		ROW(stop_abandons_what_takes_too_long),
+		ROW(who_was_told_to_end_ends_by_himself),
 		ROW(idle_connections_do_not_hold_up_the_end),
 		ROW(port_is_free_again_after_the_end),
 	};
