@@ -52,16 +52,16 @@ MR_INLINE __u64 answer_word(struct answer_slot slot, __u32 offset)
 	return *(volatile mr_word *)(slot.page->byte + ((slot.at + offset) & ANSWER_PAGE_MASK));
 }
 
-/* Whether the name that stands in the slot is the question's; both are zero up to a multiple of eight. */
+/* Whether the name that stands in the slot is the question's; zeros stand before both, and the slot ends with word 0. */
 MR_INLINE int answer_name_equal(struct answer_slot slot, const struct mr_name *n, __u32 name_len)
 {
 	__u32 words = (name_len + 7) >> 3, i;
 	__u64 differ = 0;
 
-	for (i = 0; i < 32; i++) {
+	for (i = 0; i < MR_NAME_WORDS; i++) {
 		if (i >= words)
 			break;
-		differ |= answer_word(slot, MR_ANSWER_NAME + 8 * i) ^ mr_load64(n->text + 8 * i);
+		differ |= answer_word(slot, MR_ANSWER_NAME + 8 * (words - 1 - i)) ^ n->word[i];
 	}
 	return !differ;
 }

@@ -63,12 +63,17 @@ MR_INLINE void count_end(enum mr_stat row, __u64 start)
 		count_latency(count_source(row), bpf_ktime_get_ns() - start);
 }
 
+/* The name in order, zeros behind it. */
 MR_INLINE void count_event_name(struct mr_event *e, const struct mr_name *n)
 {
-	__u32 words = (n->len + 7) >> 3, i;
+	__u32 words = (n->len + 7) >> 3, pad = 8 * mr_name_pad(n->len), i;
+	__u64 w, next;
 
-	for (i = 0; i < sizeof(e->name) / 8; i++)
-		mr_store64(e->name + 8 * i, i < words ? mr_load64(n->text + 8 * i) : 0);
+	for (i = 0; i < sizeof(e->name) / 8; i++) {
+		w = i < words ? n->word[(words - 1 - i) & (MR_NAME_WORDS - 1)] : 0;
+		next = i + 1 < words ? n->word[(words - 2 - i) & (MR_NAME_WORDS - 1)] : 0;
+		mr_store64(e->name + 8 * i, w >> pad | next << 1 << (63 - pad));
+	}
 }
 
 /**

@@ -69,7 +69,8 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 		answer_touch(l->conf, s->place);
 	client_group(l->conf, l->secret, s->packet.source, &s->client);
 	world_barrier();
-	rule_find(&l->conf->unit[active], &s->name, labels, s->client.group, &s->found, &s->decision);
+	rule_find(&l->conf->unit[active], l->secret, &s->name, labels, s->listed, s->client.group, &s->found,
+		  &s->decision);
 	world_barrier();
 	if (l->why) {
 		l->why->verdict = s->decision.verdict.kind;

@@ -238,7 +238,7 @@ MR_INLINE void reply_udp(__u8 *udp, const struct packet *p, const struct query *
 	first = q->id | (__u32)bpf_htons(flags) << 16 | REPLY_WORD(0, 0, 0, 0, 0, 1, 0, 0) |
 		(__u64)bpf_htons(r->answers) << 48;
 	second = bpf_htons(r->authorities) | (__u32)(q->edns ? bpf_htons(1) : 0) << 16;
-	sum = csum_shift(mr_sum_add(r->sum, q->tail_words), q->name_len) + q->name_sum + p->addr_sum;
+	sum = csum_shift(mr_sum_add(r->sum, q->tail_words) + q->name_sum, q->name_len) + p->addr_sum;
 	sum = mr_sum_add(mr_sum_add(sum, first), second) + ports + bpf_htons(IPPROTO_UDP);
 	sum += 2 * (__u32)bpf_htons(len);
 	mr_store64(udp, ports | (__u64)bpf_htons(len) << 32 | (__u64)csum_udp_field(sum) << 48);

@@ -78,27 +78,34 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u
 /**
  * Decide about the name and its parents in one filter unit.
  *
- * @n       hashed
  * @labels  n->labels
+ * @listed  what rule_touch() said of the whole name
  * @found   room to work in, in the scratch like the result
+ *
+ * Parents are hashed here, those alone that have a depth at which there are
+ * entries; in the order of mr_filter_decide(), the longest first.
  */
-MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_name *n, __u32 labels, __u32 group,
-			 struct mr_found *found, struct mr_decision *ret)
+MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret, struct mr_name *n, __u32 labels,
+			 __u32 listed, __u32 group, struct mr_found *found, struct mr_decision *ret)
 {
 	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
-	__u32 depths = u->depths, i;
+	__u32 depths = u->depths & ((1U << labels) - 1), i;
 	struct mr_hash h;
 
 	*ret = none;
-	for (i = 0; i <= MR_LABELS_MAX; i++) {
-		if (i > labels)
-			break;
-		h = n->hash[i];
-		if (!(depths >> i & 1) || !rule_maybe(u, h))
+	if (listed) {
+		rule_probe(u, n->hash[labels], found);
+		rule_weigh(u, group, found->exact, labels, ret);
+		rule_weigh(u, group, found->subtree, labels, ret);
+	}
+	for (i = labels; depths && i-- > 0;) {
+		if (!(depths >> i & 1))
+			continue;
+		depths &= ~(1U << i);
+		h = mr_name_parent(n, i, secret);
+		if (!rule_maybe(u, h))
 			continue;
 		rule_probe(u, h, found);
-		if (i == labels)
-			rule_weigh(u, group, found->exact, i, ret);
 		rule_weigh(u, group, found->subtree, i, ret);
 	}
 }

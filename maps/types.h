@@ -48,6 +48,17 @@ MR_INLINE __u64 mr_if_zero(__u64 v)
 #define MR_ORDER() ((void)0)
 #endif
 
+/* The lower half of a word, in one instruction: of a mask clang makes two shifts. */
+MR_INLINE __u64 mr_low32(__u64 v)
+{
+	__u32 low = (__u32)v;
+
+#ifdef __bpf__
+	__asm__("" : "+r"(low));
+#endif
+	return low;
+}
+
 /* Eight bytes of whatever they belong to. */
 typedef __u64 __attribute__((may_alias)) mr_word;
 
