@@ -138,7 +138,8 @@ static void retry_comes_from_another_port_with_another_id(void **state)
 	stub_start(&s, "127.0.0.1", 1, STUB_SILENT);
 	rig_start(&r, &s, 1, 400, 0);
 	rig_ask(&r, &a, 1);
-	rig_run_ms(&r, 100);
+	while (!s.udp_queries)
+		rig_run_ms(&r, 20);
 	s.mode = STUB_ANSWER;			/* too late for the first attempt */
 	rig_run(&r, 1);
 	rig_end(&r);
@@ -151,7 +152,8 @@ static void retry_comes_from_another_port_with_another_id(void **state)
 	rig_start(&r, &s, 1, 1000, 0);
 	memset(&a, 0, sizeof(a));
 	rig_ask(&r, &a, 1);
-	rig_run_ms(&r, 100);
+	while (!s.udp_queries)
+		rig_run_ms(&r, 20);
 	s.mode = STUB_ANSWER;
 	rig_run(&r, 1);
 	rig_end(&r);
