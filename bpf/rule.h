@@ -89,7 +89,7 @@ MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret
 			 __u32 listed, __u32 group, struct mr_found *found, struct mr_decision *ret)
 {
 	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
-	__u32 depths = u->depths & ((1U << labels) - 1), i;
+	__u32 rest = u->depths << 1 << (31 - labels), i, depth;	/* bit 31: are there entries one label up? */
 	struct mr_hash h;
 
 	*ret = none;
@@ -98,15 +98,19 @@ MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret
 		rule_weigh(u, group, found->exact, labels, ret);
 		rule_weigh(u, group, found->subtree, labels, ret);
 	}
-	for (i = labels; depths && i-- > 0;) {
-		if (!(depths >> i & 1))
+	for (i = 0; i < MR_LABELS_MAX; i++, rest <<= 1) {
+		if (!rest)
+			break;
+		if (!(rest >> 31))
 			continue;
-		depths &= ~(1U << i);
-		h = mr_name_parent(n, i, secret);
+		depth = labels - 1 - i;
+		world_opaque(depth);
+		depth &= MR_LABELS_MAX - 1;
+		h = mr_name_parent(n, depth, secret);
 		if (!rule_maybe(u, h))
 			continue;
 		rule_probe(u, h, found);
-		rule_weigh(u, group, found->subtree, i, ret);
+		rule_weigh(u, group, found->subtree, depth, ret);
 	}
 }
 

@@ -154,8 +154,8 @@ MR_INLINE struct mr_hash mr_name_finish(struct mr_lanes sum)
 }
 
 /**
- * Hash the parent of @depth labels (0 is the root) of a name whose words are
- * all taken; also n->hash[depth].
+ * Hash the parent of @depth labels (0, the root, to 15) of a name whose words
+ * are all taken; also n->hash[depth].
  */
 MR_INLINE struct mr_hash mr_name_parent(struct mr_name *n, __u32 depth, const struct mr_secret *s)
 {
@@ -167,7 +167,7 @@ MR_INLINE struct mr_hash mr_name_parent(struct mr_name *n, __u32 depth, const st
 
 	sum.a0 += mr_nh(w, s->name[j][0]);
 	sum.a1 += mr_nh(w, s->name[j][1]);
-	return n->hash[depth] = mr_name_finish(sum);
+	return n->hash[depth & (MR_LABELS_MAX - 1)] = mr_name_finish(sum);
 }
 
 /* The first of so many octets in a buffer that holds them in words from the end. */
