@@ -152,11 +152,9 @@ void dns_answer_unref(struct dns_answer *a)
 
 uint32_t dns_answer_age(const struct dns_answer *a, uint64_t now_ns)
 {
-	uint64_t s;
+	int64_t lived = (int64_t)(now_ns - a->born_ns);	/* it may be older than the machine's clock */
+	uint64_t s = lived > 0 ? (uint64_t)lived / CLOCK_S : 0;
 
-	if (now_ns <= a->born_ns)
-		return 0;
-	s = (now_ns - a->born_ns) / CLOCK_S;
 	return s > UINT32_MAX ? UINT32_MAX : (uint32_t)s;
 }
 
