@@ -54,7 +54,7 @@ MR_INLINE __u64 mr_low32(__u64 v)
 	__u32 low = (__u32)v;
 
 #ifdef __bpf__
-	__asm__("" : "+r"(low));
+	__asm__("%0 = %0" : "+w"(low));	/* w1 = w1 clears the upper half */
 #endif
 	return low;
 }
