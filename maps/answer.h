@@ -162,8 +162,8 @@ MR_INLINE __u32 mr_body_sum(const void *body, __u32 len)
  *
  * @to  its marks, stamps and generation are left alone; may be from itself
  *
- * Returns what head_sum must be: the sum of the 32-bit words from born to the
- * end of the head, head_sum excluded, carries added in once.
+ * Returns what head_sum must be: the sum of the 64-bit words from born to the
+ * end of the head, head_sum excluded, its upper half added to the lower.
  */
 MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *from)
 {
@@ -176,7 +176,7 @@ MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *fro
 	for (i = MR_ANSWER_SUM_FIRST; i < MR_ANSWER_WORDS; i++) {
 		w = f[i];
 		t[i] = w;
-		sum = mr_sum_add(sum, i == MR_ANSWER_SUM_HALF ? (__u32)w : w);
+		sum += i == MR_ANSWER_SUM_HALF ? (__u32)w : w;
 		MR_ORDER();
 	}
 	return (__u32)sum + (__u32)(sum >> 32);
@@ -207,11 +207,11 @@ MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 }
 
 /* Place of an answer: the low word finds the bucket, the high word is the tag (never 0). */
-MR_INLINE __u64 mr_answer_place(struct mr_hash h, __u32 qtype, __u32 key, const struct mr_secret *s)
+MR_INLINE __u64 mr_answer_place(const struct mr_hash *h, __u32 qtype, __u32 key, const struct mr_secret *s)
 {
 	__u64 w = (__u64)qtype << 8 | key;
 
-	return mr_finish(h.h0 + mr_nh(w << 17 ^ h.h1, s->answer[0])) | 1ULL << 32;
+	return mr_finish(h->h0 + mr_nh(w << 17 ^ h->h1, s->answer[0])) | 1ULL << 32;
 }
 
 #endif

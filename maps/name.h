@@ -47,7 +47,7 @@ struct mr_lanes {
 /*
  * A name, and what the hashes of itself and of its parents are made of.
  * word[j] are the eight octets that end 8 * j octets before the end, before[j]
- * is the sum over the words behind it.  left[i] is the offset of the i-th label
+ * is the sum over the words behind it, of which before[0] has none.  left[i] is the offset of the i-th label
  * from the left, left[labels] that of the root byte.  hash[i] belongs to the
  * parent of i labels, hash[labels] to the name itself.
  */
@@ -57,7 +57,7 @@ struct mr_name {
 	__u32 pad;
 	__u16 left[2 * MR_LABELS_MAX];	/* as many as a mask lets through */
 	struct mr_hash hash[MR_LABELS_MAX + 1];
-	struct mr_lanes before[MR_NAME_WORDS];
+	struct mr_lanes before[MR_NAME_WORDS + 1];
 	__u64 word[MR_NAME_WORDS];
 	__u8 text[MR_NAME_MAX + 1];	/* of the host: what is to be hashed, lower case, zero behind it */
 };
@@ -137,20 +137,19 @@ MR_INLINE int mr_name_walk(struct mr_name *n, const __u8 *text, const __u8 *end,
 	return err;
 }
 
-/* Take word j of the name, its letters lower-cased already; @sum is over the words behind it, and then over it too. */
-MR_INLINE void mr_name_put(struct mr_name *n, __u32 j, __u64 w, const struct mr_secret *s, struct mr_lanes *sum)
+/* Take word j of the name, its letters lower-cased already; those behind it have been taken. */
+MR_INLINE void mr_name_put(struct mr_name *n, __u32 j, __u64 w, const struct mr_secret *s)
 {
 	n->word[j] = w;
-	n->before[j] = *sum;
-	sum->a0 += mr_nh(w, s->name[j][0]);
-	sum->a1 += mr_nh(w, s->name[j][1]);
+	n->before[j + 1].a0 = n->before[j].a0 + mr_nh(w, s->name[j][0]);
+	n->before[j + 1].a1 = n->before[j].a1 + mr_nh(w, s->name[j][1]);
 }
 
-MR_INLINE struct mr_hash mr_name_finish(struct mr_lanes sum)
+/* Hash the name itself, all words of which are taken, into n->hash[labels]. */
+MR_INLINE void mr_name_whole(struct mr_name *n, __u32 words, __u32 labels)
 {
-	struct mr_hash h = { mr_finish(sum.a0), mr_finish(sum.a1) };
-
-	return h;
+	n->hash[labels].h0 = mr_finish(n->before[words].a0);
+	n->hash[labels].h1 = mr_finish(n->before[words].a1);
 }
 
 /**
@@ -163,11 +162,11 @@ MR_INLINE struct mr_hash mr_name_parent(struct mr_name *n, __u32 depth, const st
 	/* octets but one, so that words end where they should */
 	__u32 last = (n->len - off - 1) & MR_NAME_MASK, j = last >> 3;
 	__u64 w = n->word[j] & (~0ULL << (56 - 8 * (last & 7)));
-	struct mr_lanes sum = n->before[j];
+	struct mr_hash h;
 
-	sum.a0 += mr_nh(w, s->name[j][0]);
-	sum.a1 += mr_nh(w, s->name[j][1]);
-	return n->hash[depth & (MR_LABELS_MAX - 1)] = mr_name_finish(sum);
+	h.h0 = mr_finish(n->before[j].a0 + mr_nh(w, s->name[j][0]));
+	h.h1 = mr_finish(n->before[j].a1 + mr_nh(w, s->name[j][1]));
+	return n->hash[depth & (MR_LABELS_MAX - 1)] = h;
 }
 
 /* The first of so many octets in a buffer that holds them in words from the end. */
@@ -187,19 +186,19 @@ MR_INLINE int mr_name_hash(struct mr_name *n, const struct mr_secret *s)
 {
 	__u32 len = n->len, words = (len + 7) >> 3, j;
 	int err = mr_name_walk(n, n->text, n->text + sizeof(n->text), len, 0);
-	struct mr_lanes sum = { 0, 0 };
 	__u64 w;
 
 	if (!err && n->len != len)
 		err = MR_NAME_MALFORMED;
 	if (err)
 		return err;
+	n->before[0].a0 = n->before[0].a1 = 0;
 	for (j = 0; j < words; j++) {
 		w = j + 1 < words || !(len & 7) ? mr_load64(n->text + len - 8 * (j + 1))
 						: mr_load64(n->text) << (8 * mr_name_pad(len));
-		mr_name_put(n, j, w, s, &sum);
+		mr_name_put(n, j, w, s);
 	}
-	n->hash[n->labels] = mr_name_finish(sum);
+	mr_name_whole(n, words, n->labels);
 	for (j = 0; j < n->labels; j++)
 		mr_name_parent(n, j, s);
 	return 0;

@@ -51,12 +51,14 @@ MR_INLINE __u64 mr_if_zero(__u64 v)
 /* The lower half of a word, in one instruction: of a mask clang makes two shifts. */
 MR_INLINE __u64 mr_low32(__u64 v)
 {
-	__u32 low = (__u32)v;
-
 #ifdef __bpf__
-	__asm__("%0 = %0" : "+w"(low));	/* w1 = w1 clears the upper half */
-#endif
+	__u32 low;
+
+	__asm__("%0 = %1" : "=w"(low) : "w"((__u32)v));
 	return low;
+#else
+	return (__u32)v;
+#endif
 }
 
 /* Eight bytes of whatever they belong to. */

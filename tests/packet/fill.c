@@ -409,7 +409,7 @@ __u32 fill_answer(struct fill *f, const struct fill_answer *want)
 
 	if (fill_name(f, want->name, &n))
 		return 0;
-	place = mr_answer_place(n.hash[n.labels], want->qtype, want->key, f->secret);
+	place = mr_answer_place(&n.hash[n.labels], want->qtype, want->key, f->secret);
 	b = &f->buckets[(__u32)place & f->conf->bucket_mask];
 	for (i = 0; i < MR_ANSWER_WAYS && b->way[i]; i++)
 		;

@@ -367,7 +367,7 @@ static int refusal(const struct dns_answer *from, uint64_t now_ns)
 
 static int put_locked(struct answers *a, const struct dns_answer *from, struct mr_hash hash, uint64_t now_ns)
 {
-	uint64_t place = mr_answer_place(hash, from->key.qtype, from->key.bits, a->m.secret);
+	uint64_t place = mr_answer_place(&hash, from->key.qtype, from->key.bits, a->m.secret);
 	unsigned run = mr_answer_units(from->key.name_len, from->body_len);
 	union image img;
 	uint32_t old;
@@ -412,7 +412,7 @@ bool answers_hold(struct answers *a, const struct dns_key *key, uint64_t now_ns)
 	if (!hash_name(a, key->name, key->name_len, &hash))
 		return false;
 	pthread_mutex_lock(&a->lock);
-	unit = find(a, mr_answer_place(hash, key->qtype, key->bits, a->m.secret));
+	unit = find(a, mr_answer_place(&hash, key->qtype, key->bits, a->m.secret));
 	s = answers_at(a, unit);
 	holds = unit && is_answer_to(s, key->name, key->name_len, key->qtype, key->bits) && !answers_is_dead(a, s, now_ns);
 	pthread_mutex_unlock(&a->lock);

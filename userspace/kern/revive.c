@@ -55,7 +55,7 @@ static bool revive_way(struct answers *a, uint32_t home, uint64_t word)
 	run = mr_answer_units(s->name_len, s->body_len);
 	if (run > page_left || !is_whole(s, run) || !hash_of(a, s, &h))
 		return false;
-	place = mr_answer_place(h, s->qtype, s->key, a->m.secret);
+	place = mr_answer_place(&h, s->qtype, s->key, a->m.secret);
 	if (place >> 32 != word >> 32 || ((uint32_t)place & a->bucket_mask) != home / MR_ANSWER_WAYS)
 		return false;
 	if (!units_take_at(&a->units, unit, run))

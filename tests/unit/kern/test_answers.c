@@ -79,7 +79,7 @@ static struct mr_answer *slot_of(struct table *t, const char *name, uint16_t typ
 
 	memcpy(n.text, k.name, k.name_len);
 	assert_int_equal(mr_name_hash(&n, &t->secret), 0);
-	place = mr_answer_place(n.hash[n.labels], type, k.bits, &t->secret);
+	place = mr_answer_place(&n.hash[n.labels], type, k.bits, &t->secret);
 	unit = mr_answer_way(&t->buckets[(uint32_t)place & (BUCKETS - 1)], place);
 	return unit ? answers_at(&t->a, unit) : NULL;
 }

@@ -247,9 +247,9 @@ static void places_are_as_computed_elsewhere(void **state)
 
 	row_secret(&s);
 	row_hash(&n, "www.example.com", &s);
-	assert_true(mr_answer_place(n.hash[3], 1, 0, &s) == 0xf56f01113b6f05aaULL);
-	assert_true(mr_answer_place(n.hash[3], 28, MR_KEY_DO | MR_KEY_CD, &s) == 0x7f294d0fff8592b6ULL);
-	assert_true(mr_answer_place(n.hash[3], 28, MR_KEY_ANY, &s) == 0x68bca171a67978b2ULL);
+	assert_true(mr_answer_place(&n.hash[3], 1, 0, &s) == 0xf56f01113b6f05aaULL);
+	assert_true(mr_answer_place(&n.hash[3], 28, MR_KEY_DO | MR_KEY_CD, &s) == 0x7f294d0fff8592b6ULL);
+	assert_true(mr_answer_place(&n.hash[3], 28, MR_KEY_ANY, &s) == 0x68bca171a67978b2ULL);
 }
 
 static void every_way_is_found(void **state)
