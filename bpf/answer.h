@@ -52,16 +52,16 @@ MR_INLINE __u64 answer_word(struct answer_slot slot, __u32 offset)
 	return *(volatile mr_word *)(slot.page->byte + ((slot.at + offset) & ANSWER_PAGE_MASK));
 }
 
-/* Whether the name that stands in the slot is the question's; both are zero up to a multiple of eight. */
+/* Whether the name that stands in the slot is the question's; zeros stand before both, and the slot ends with word 0. */
 MR_INLINE int answer_name_equal(struct answer_slot slot, const struct mr_name *n, __u32 name_len)
 {
 	__u32 words = (name_len + 7) >> 3, i;
 	__u64 differ = 0;
 
-	for (i = 0; i < 32; i++) {
+	for (i = 0; i < MR_NAME_WORDS; i++) {
 		if (i >= words)
 			break;
-		differ |= answer_word(slot, MR_ANSWER_NAME + 8 * i) ^ mr_load64(n->text + 8 * i);
+		differ |= answer_word(slot, MR_ANSWER_NAME + 8 * (words - 1 - i)) ^ n->word[i];
 	}
 	return !differ;
 }
@@ -145,11 +145,10 @@ MR_INLINE void answer_age(const struct mr_answer *a, struct reply *r, __u64 now)
 		if (i >= count)
 			break;
 		at = a->ttl_at[i] & REPLY_TAIL_MASK;
-		before = mr_load32(r->tail + at);
+		before = (__u32)reply_get(r, at);
 		ttl = bpf_ntohl(before);
 		ttl = ttl > age ? ttl - age : 1;
-		mr_store32(r->tail + at, bpf_htonl(ttl));
-		r->sum = csum_replace(r->sum, before, bpf_htonl(ttl), at);
+		reply_replace(r, at, before, bpf_htonl(ttl));
 	}
 }
 
@@ -172,6 +171,11 @@ MR_INLINE __u32 answer_key(const struct query *q)
 	return (q->dnssec_ok ? MR_KEY_DO : 0) | (q->flags & DNS_CD ? MR_KEY_CD : 0);
 }
 
+MR_INLINE __u64 answer_place(const struct mr_scratch *s, __u32 key, const struct mr_secret *secret)
+{
+	return mr_answer_place(&s->name.hash[s->name.labels & (2 * MR_LABELS_MAX - 1)], s->query.qtype, key, secret);
+}
+
 /**
  * Find the unit of an answer: under the query's own key, else under the any
  * form, which is looked for only while mr_conf says that there are such.
@@ -182,13 +186,11 @@ MR_INLINE __u32 answer_key(const struct query *q)
  */
 MR_INLINE __u32 answer_find(const struct mr_conf *conf, const struct mr_secret *secret, struct mr_scratch *s)
 {
-	__u32 unit = answer_way(conf, s->place);
-	struct mr_hash h;
+	__u32 unit = answer_way(conf, answer_place(s, s->key, secret));
 
 	if (!unit && conf->any_answers) {
-		h = s->name.hash[s->name.labels & (2 * MR_LABELS_MAX - 1)];
 		s->key = MR_KEY_ANY;
-		unit = answer_way(conf, mr_answer_place(h, s->query.qtype, MR_KEY_ANY, secret));
+		unit = answer_way(conf, answer_place(s, MR_KEY_ANY, secret));
 	}
 	return unit;
 }

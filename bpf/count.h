@@ -9,10 +9,8 @@
 
 #include "bpf/answer.h"
 
-MR_INLINE void count_add(enum mr_stat row)
+MR_INLINE void count_add(struct mr_stats *s, enum mr_stat row)
 {
-	struct mr_stats *s = MAP_ONE(mr_stats);
-
 	if (s)
 		s->count[row]++;
 }
@@ -25,11 +23,8 @@ MR_INLINE enum mr_source count_source(enum mr_stat row)
 }
 
 /* Count the frame; the start of its time when it is one that is timed, else 0. */
-MR_INLINE __u64 count_begin(void)
+MR_INLINE __u64 count_begin(struct mr_stats *s, const struct mr_conf *conf)
 {
-	struct mr_stats *s = MAP_ONE(mr_stats);
-	struct mr_conf *conf = MAP_ONE(mr_conf);
-
 	if (!s || !conf)
 		return 0;
 	return s->count[MR_STAT_packets]++ & conf->latency_mask ? 0 : bpf_ktime_get_ns();
@@ -56,19 +51,24 @@ MR_INLINE void count_latency(enum mr_source source, __u64 ns)
 }
 
 /* The end of a frame's way: its row, and its time if it has one. */
-MR_INLINE void count_end(enum mr_stat row, __u64 start)
+MR_INLINE void count_end(struct mr_stats *s, enum mr_stat row, __u64 start)
 {
-	count_add(row);
+	count_add(s, row);
 	if (start)
 		count_latency(count_source(row), bpf_ktime_get_ns() - start);
 }
 
+/* The name in order, zeros behind it. */
 MR_INLINE void count_event_name(struct mr_event *e, const struct mr_name *n)
 {
-	__u32 words = (n->len + 7) >> 3, i;
+	__u32 words = (n->len + 7) >> 3, pad = 8 * mr_name_pad(n->len), i;
+	__u64 w, next;
 
-	for (i = 0; i < sizeof(e->name) / 8; i++)
-		mr_store64(e->name + 8 * i, i < words ? mr_load64(n->text + 8 * i) : 0);
+	for (i = 0; i < sizeof(e->name) / 8; i++) {
+		w = i < words ? n->word[(words - 1 - i) & (MR_NAME_WORDS - 1)] : 0;
+		next = i + 1 < words ? n->word[(words - 2 - i) & (MR_NAME_WORDS - 1)] : 0;
+		mr_store64(e->name + 8 * i, w >> pad | next << 1 << (63 - pad));
+	}
 }
 
 /**
@@ -76,7 +76,8 @@ MR_INLINE void count_event_name(struct mr_event *e, const struct mr_name *n)
  *
  * Returns whether it found room; a loss is counted.
  */
-MR_INLINE int count_event(const struct world_frame *f, const struct mr_scratch *s, enum mr_event_kind kind)
+MR_INLINE int count_event(const struct world_frame *f, struct mr_stats *stats, const struct mr_scratch *s,
+			  enum mr_event_kind kind)
 {
 	struct cursor c = cursor_at(f, 0);
 	const __u8 *eth = cursor_take(&c, ETH_HLEN);	/* turned round already */
@@ -87,7 +88,7 @@ MR_INLINE int count_event(const struct world_frame *f, const struct mr_scratch *
 	if (ring)
 		e = bpf_ringbuf_reserve(ring, sizeof(*e), 0);
 	if (!e) {
-		count_add(MR_STAT_events_lost);
+		count_add(stats, MR_STAT_events_lost);
 		return 0;
 	}
 	e->time = bpf_ktime_get_coarse_ns();

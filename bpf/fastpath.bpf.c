@@ -27,6 +27,7 @@ struct life {
 	struct mr_conf *conf;
 	struct mr_secret *secret;
 	struct mr_scratch *s;
+	struct mr_stats *stats;		/* not of the dry program, which counts nothing */
 	struct mr_why *why;		/* of the dry program, else 0 */
 };
 
@@ -64,12 +65,11 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 	if (labels > MR_LABELS_MAX)
 		return MR_STAT_pass_internal;
 	s->key = answer_key(&s->query);
-	s->place = mr_answer_place(s->name.hash[labels], s->query.qtype, s->key, l->secret);
 	if (!s->listed)
-		answer_touch(l->conf, s->place);
-	client_group(l->conf, l->secret, s->packet.source, &s->client);
+		answer_touch(l->conf, answer_place(s, s->key, l->secret));
+	client_group(l->conf, l->secret, &s->packet.source, &s->client);
 	world_barrier();
-	rule_find(&l->conf->unit[active], &s->name, labels, s->client.group, &s->found, &s->decision);
+	rule_find(&l->conf->unit[active], l->secret, s, labels);
 	world_barrier();
 	if (l->why) {
 		l->why->verdict = s->decision.verdict.kind;
@@ -149,8 +149,9 @@ MR_INLINE enum mr_stat life_answer(struct life *l)
  * Mark a cached answer that is on its way: used, for the daemon's clock hand;
  * and, the first time near its end, that the daemon was told to refresh it.
  */
-MR_INLINE void life_mark(struct xdp_md *ctx, struct mr_scratch *s)
+MR_INLINE void life_mark(struct xdp_md *ctx, struct life *l)
 {
+	struct mr_scratch *s = l->s;
 	struct answer_slot slot = answer_slot(s->unit);
 	struct mr_answer *a;
 
@@ -159,10 +160,10 @@ MR_INLINE void life_mark(struct xdp_md *ctx, struct mr_scratch *s)
 	a = answer_head(slot);
 	if (!MR_READ(a->hit))
 		MR_WRITE(a->hit, 1);
-	if (!answer_is_ending(s) || MR_READ(a->refresh) || !count_event(ctx, s, MR_EVENT_REFRESH))
+	if (!answer_is_ending(s) || MR_READ(a->refresh) || !count_event(ctx, l->stats, s, MR_EVENT_REFRESH))
 		return;
 	MR_WRITE(a->refresh, 1);
-	count_add(MR_STAT_refresh_asked);
+	count_add(l->stats, MR_STAT_refresh_asked);
 }
 
 /* Marks and events of an answer that is on its way. */
@@ -172,11 +173,11 @@ MR_INLINE void life_report(struct xdp_md *ctx, struct life *l)
 	__u32 every = l->conf->events;
 
 	if (s->source != MR_SOURCE_BLOCKED)
-		life_mark(ctx, s);
+		life_mark(ctx, l);
 	if (!every || ++s->since_event < every)
 		return;
 	s->since_event = 0;
-	count_event(ctx, s, MR_EVENT_QUERY);
+	count_event(ctx, l->stats, s, MR_EVENT_QUERY);
 }
 
 /* One packet: PACKET_GO_ON when it has become its own answer, else the row that says why it passes. */
@@ -207,9 +208,9 @@ MR_INLINE enum mr_stat life_of(struct xdp_md *ctx, struct life *l)
 	if (l->why)
 		return PACKET_GO_ON;
 	if (grown == REPLY_GROWN_TAIL)
-		count_add(MR_STAT_grown_tail);
+		count_add(l->stats, MR_STAT_grown_tail);
 	if (grown == REPLY_GROWN_HEAD)
-		count_add(MR_STAT_grown_head);
+		count_add(l->stats, MR_STAT_grown_head);
 	life_report(ctx, l);
 	return PACKET_GO_ON;
 }
@@ -225,11 +226,12 @@ MR_INLINE enum mr_stat life_row(enum mr_stat stat, const struct life *l)
 SEC("xdp")
 int fastpath(struct xdp_md *ctx)
 {
-	struct life l = { .conf = MAP_ONE(mr_conf), .secret = MAP_ONE(mr_secret), .s = MAP_ONE(mr_scratch) };
-	__u64 start = count_begin();
+	struct life l = { .conf = MAP_ONE(mr_conf), .secret = MAP_ONE(mr_secret), .s = MAP_ONE(mr_scratch),
+			  .stats = MAP_ONE(mr_stats) };
+	__u64 start = count_begin(l.stats, l.conf);
 	enum mr_stat stat = life_of(ctx, &l);
 
-	count_end(life_row(stat, &l), start);
+	count_end(l.stats, life_row(stat, &l), start);
 	return stat ? XDP_PASS : XDP_TX;
 }
 

@@ -115,6 +115,7 @@ struct packet_ip {
 	int bad_source;
 	struct packet_addr from;
 	struct packet_addr to;
+	__u64 addr_sum;			/* of both, the mapping's ffff left out: they add nothing to it */
 };
 
 MR_INLINE enum mr_stat packet_ip4(struct cursor *c, const struct mr_conf *conf, __u32 room, struct packet_ip *ret)
@@ -136,6 +137,7 @@ MR_INLINE enum mr_stat packet_ip4(struct cursor *c, const struct mr_conf *conf, 
 	total = bpf_ntohs(ip->tot_len);
 	if (total > room || total < sizeof(*ip) + sizeof(struct udphdr))
 		return MR_STAT_pass_truncated;
+	ret->addr_sum = (__u64)ip->saddr + ip->daddr;
 	ret->header_len = sizeof(*ip);
 	ret->payload_len = total - sizeof(*ip);
 	return PACKET_GO_ON;
@@ -158,6 +160,8 @@ MR_INLINE enum mr_stat packet_ip6(struct cursor *c, const struct mr_conf *conf, 
 	payload = bpf_ntohs(ip->payload_len);
 	if (payload + sizeof(*ip) > room || payload < sizeof(struct udphdr))
 		return MR_STAT_pass_truncated;
+	ret->addr_sum = mr_sum_add(mr_sum_add(mr_sum_add(mr_sum_add(0, ret->from.w[0]), ret->from.w[1]),
+					      ret->to.w[0]), ret->to.w[1]);
 	ret->header_len = sizeof(*ip);
 	ret->payload_len = payload;
 	return PACKET_GO_ON;
@@ -244,8 +248,7 @@ MR_INLINE enum mr_stat packet_parse(const struct world_frame *f, const struct mr
 	ret->udp = (l3 + ip.header_len) & PACKET_UDP_MASK;
 	ret->udp = (ret->udp + zero) & PACKET_UDP_MASK;
 	ret->source = packet_prefix(ip.from);
-	ret->addr_sum = mr_sum_add(mr_sum_add(mr_sum_add(mr_sum_add(0, ip.from.w[0]), ip.from.w[1]), ip.to.w[0]),
-				   ip.to.w[1]);
+	ret->addr_sum = ip.addr_sum;
 	c = cursor_at(f, ret->udp);
 	udp = cursor_take(&c, sizeof(*udp));
 	if (!udp)

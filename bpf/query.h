@@ -45,7 +45,7 @@ struct query {
 	__u8 dnssec_ok;
 	__u32 limit;			/* bytes that the client takes */
 	__u32 tail_words;		/* type and class in memory order */
-	__u64 name_sum;			/* of the name in the client's own letters */
+	__u64 name_sum;			/* of the name in the client's own letters, as if it ended at an even offset */
 };
 
 struct query_header {

@@ -48,6 +48,47 @@ enum reply_growth {
 #define REPLY_HIGH(v) ((v) >> 8 & 0xff)
 #define REPLY_LOW(v)  ((v) & 0xff)
 
+/*
+ * The tail is read and written by aligned words alone: a load across two stores
+ * that have just been made waits until both are in the cache, some 15 cycles.
+ */
+MR_INLINE __u8 *reply_at(struct reply *r, __u32 at)
+{
+	return r->tail + (at & REPLY_TAIL_MASK & ~7U);
+}
+
+/* What the word that holds an offset, and the one behind it, have from there on: eight octets. */
+MR_INLINE __u64 reply_join(__u64 first, __u64 second, __u32 at)
+{
+	__u32 shift = 8 * (at & 7);
+
+	return first >> shift | second << 1 << (63 - shift);
+}
+
+/* The share that the word behind has of eight octets which stand at an offset. */
+MR_INLINE __u64 reply_over(__u64 octets, __u32 at)
+{
+	return octets >> 1 >> (63 - 8 * (at & 7));
+}
+
+MR_INLINE __u64 reply_get(struct reply *r, __u32 at)
+{
+	__u8 *p = reply_at(r, at);
+
+	return reply_join(mr_load64(p), mr_load64(p + 8), at);
+}
+
+/* Replace the four octets at an offset, in the sum as well; both in memory order. */
+MR_INLINE void reply_replace(struct reply *r, __u32 at, __u32 before, __u32 after)
+{
+	__u8 *p = reply_at(r, at);
+	__u64 differ = before ^ after;
+
+	mr_store64(p, mr_load64(p) ^ differ << 8 * (at & 7));
+	mr_store64(p + 8, mr_load64(p + 8) ^ reply_over(differ, at));
+	r->sum = csum_replace(r->sum, before, after, at);
+}
+
 MR_INLINE void reply_put(struct reply *r, __u32 i, __u64 word)
 {
 	mr_store64(r->tail + 8 * i, word);
@@ -102,7 +143,8 @@ MR_INLINE void reply_soa(struct reply *r, __be32 ttl)
 /* Append our OPT (RFC 6891 section 6.1.2), with an EDE if info is not 0 (RFC 8914). */
 MR_INLINE void reply_opt(struct reply *r, __u32 dnssec_ok, __u32 ede)
 {
-	__u32 at = r->len & REPLY_TAIL_MASK;
+	__u32 at = r->len & REPLY_TAIL_MASK, shift;
+	__u8 *p;
 	__u64 first = REPLY_WORD(0, 0, DNS_OPT, REPLY_HIGH(MR_EDNS_SIZE), REPLY_LOW(MR_EDNS_SIZE), 0, 0, 0);
 	__u64 second = 0, third = 0;
 
@@ -111,9 +153,11 @@ MR_INLINE void reply_opt(struct reply *r, __u32 dnssec_ok, __u32 ede)
 		second = REPLY_WORD(0, 0, sizeof(struct mr_opt_ede), 0, 15, 0, 2, 0);
 		third = ede;
 	}
-	mr_store64(r->tail + at, first);
-	mr_store64(r->tail + at + 8, second);
-	mr_store64(r->tail + at + 16, third);
+	shift = 8 * (at & 7);
+	p = reply_at(r, at);
+	mr_store64(p, (mr_load64(p) & ~(~0ULL << shift)) | first << shift);
+	mr_store64(p + 8, reply_over(first, at) | second << shift);
+	mr_store64(p + 16, reply_over(second, at) | third << shift);
 	r->sum += csum_shift(mr_sum_add(mr_sum_add(third, first), second), at);
 	r->len = at + sizeof(struct mr_opt) + (ede ? sizeof(struct mr_opt_ede) : 0);
 }
@@ -238,7 +282,7 @@ MR_INLINE void reply_udp(__u8 *udp, const struct packet *p, const struct query *
 	first = q->id | (__u32)bpf_htons(flags) << 16 | REPLY_WORD(0, 0, 0, 0, 0, 1, 0, 0) |
 		(__u64)bpf_htons(r->answers) << 48;
 	second = bpf_htons(r->authorities) | (__u32)(q->edns ? bpf_htons(1) : 0) << 16;
-	sum = csum_shift(mr_sum_add(r->sum, q->tail_words), q->name_len) + q->name_sum + p->addr_sum;
+	sum = csum_shift(mr_sum_add(r->sum, q->tail_words) + q->name_sum, q->name_len) + p->addr_sum;
 	sum = mr_sum_add(mr_sum_add(sum, first), second) + ports + bpf_htons(IPPROTO_UDP);
 	sum += 2 * (__u32)bpf_htons(len);
 	mr_store64(udp, ports | (__u64)bpf_htons(len) << 32 | (__u64)csum_udp_field(sum) << 48);
@@ -302,7 +346,7 @@ MR_INLINE void reply_store(struct world_frame *f, __u32 front, struct reply *r, 
 	c = cursor_at(f, (front + len - 8) & REPLY_OFFSET_MASK);
 	p = cursor_take(&c, 8);
 	if (p)
-		mr_store64(p, mr_load64(r->tail + ((len - 8) & REPLY_TAIL_MASK)));
+		mr_store64(p, reply_get(r, len - 8));
 }
 
 /**

@@ -76,30 +76,42 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u
 }
 
 /**
- * Decide about the name and its parents in one filter unit.
+ * Decide about the name of the scratch and its parents in one filter unit.
  *
- * @n       hashed
- * @labels  n->labels
- * @found   room to work in, in the scratch like the result
+ * @labels  of the name
+ *
+ * Parents are hashed here, those alone that have a depth at which there are
+ * entries; in the order of mr_filter_decide(), the longest first.
  */
-MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_name *n, __u32 labels, __u32 group,
-			 struct mr_found *found, struct mr_decision *ret)
+MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret, struct mr_scratch *s, __u32 labels)
 {
 	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
-	__u32 depths = u->depths, i;
+	__u32 group = s->client.group, i, rest, depth;
 	struct mr_hash h;
 
-	*ret = none;
-	for (i = 0; i <= MR_LABELS_MAX; i++) {
-		if (i > labels)
+	s->decision = none;
+	/* bit 31: are there entries one label up? It stands in memory, so that rounds are alike to the verifier. */
+	MR_WRITE(s->depths, u->depths << 1 << (31 - labels));
+	if (s->listed) {
+		rule_probe(u, s->name.hash[labels], &s->found);
+		rule_weigh(u, group, s->found.exact, labels, &s->decision);
+		rule_weigh(u, group, s->found.subtree, labels, &s->decision);
+	}
+	for (i = 0; i < MR_LABELS_MAX; i++) {
+		rest = MR_READ(s->depths);
+		if (!rest)
 			break;
-		h = n->hash[i];
-		if (!(depths >> i & 1) || !rule_maybe(u, h))
+		MR_WRITE(s->depths, rest << 1);
+		if (!(rest >> 31))
 			continue;
-		rule_probe(u, h, found);
-		if (i == labels)
-			rule_weigh(u, group, found->exact, i, ret);
-		rule_weigh(u, group, found->subtree, i, ret);
+		depth = labels - 1 - i;
+		world_opaque(depth);
+		depth &= MR_LABELS_MAX - 1;
+		h = mr_name_parent(&s->name, depth, secret);
+		if (!rule_maybe(u, h))
+			continue;
+		rule_probe(u, h, &s->found);
+		rule_weigh(u, group, s->found.subtree, depth, &s->decision);
 	}
 }
 

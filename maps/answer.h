@@ -50,10 +50,11 @@ enum mr_answer_flag {
 };
 
 /*
- * The head of an answer.  The name (lower case) follows at MR_ANSWER_NAME,
- * then, at the next multiple of eight, the body: answer and authority
- * sections as they go on the wire behind the question, owners compressed
- * against offset 12.  TTL offsets count from the start of the body and rise.
+ * The head of an answer.  The name (lower case) follows at MR_ANSWER_NAME, with
+ * zeros before it so that it ends at a multiple of eight; then the body: answer
+ * and authority sections as they go on the wire behind the question, owners
+ * compressed against offset 12.  TTL offsets count from the start of the body
+ * and rise.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC_COARSE.
  */
@@ -91,6 +92,12 @@ struct mr_answer {
 
 #define MR_ANSWER_NAME ((int)sizeof(struct mr_answer))
 
+/* Where the name starts, from the start of the answer. */
+MR_INLINE __u32 mr_answer_name(__u32 name_len)
+{
+	return MR_ANSWER_NAME + mr_name_pad(name_len);
+}
+
 /* Where the body starts, from the start of the answer. */
 MR_INLINE __u32 mr_answer_body(__u32 name_len)
 {
@@ -106,7 +113,7 @@ MR_INLINE __u32 mr_answer_units(__u32 name_len, __u32 body_len)
 /* Add eight octets to a running sum of 32-bit words, which modulo 65535 is a ones-complement sum (RFC 1071). */
 MR_INLINE __u64 mr_sum_add(__u64 sum, __u64 w)
 {
-	return sum + (__u32)w + (w >> 32);
+	return sum + mr_low32(w) + (w >> 32);
 }
 
 /* Fold a running sum to 16 bits of host order; 0 only if nothing but zeros was summed. */
@@ -155,8 +162,8 @@ MR_INLINE __u32 mr_body_sum(const void *body, __u32 len)
  *
  * @to  its marks, stamps and generation are left alone; may be from itself
  *
- * Returns what head_sum must be: the sum of the 32-bit words from born to the
- * end of the head, head_sum excluded, carries added in once.
+ * Returns what head_sum must be: the sum of the 64-bit words from born to the
+ * end of the head, head_sum excluded, its upper half added to the lower.
  */
 MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *from)
 {
@@ -169,7 +176,7 @@ MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *fro
 	for (i = MR_ANSWER_SUM_FIRST; i < MR_ANSWER_WORDS; i++) {
 		w = f[i];
 		t[i] = w;
-		sum = mr_sum_add(sum, i == MR_ANSWER_SUM_HALF ? (__u32)w : w);
+		sum += i == MR_ANSWER_SUM_HALF ? (__u32)w : w;
 		MR_ORDER();
 	}
 	return (__u32)sum + (__u32)(sum >> 32);
@@ -200,11 +207,11 @@ MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 }
 
 /* Place of an answer: the low word finds the bucket, the high word is the tag (never 0). */
-MR_INLINE __u64 mr_answer_place(struct mr_hash h, __u32 qtype, __u32 key, const struct mr_secret *s)
+MR_INLINE __u64 mr_answer_place(const struct mr_hash *h, __u32 qtype, __u32 key, const struct mr_secret *s)
 {
 	__u64 w = (__u64)qtype << 8 | key;
 
-	return mr_finish(h.h0 + mr_nh(w << 17 ^ h.h1, (__u32)s->answer[0], (__u32)(s->answer[0] >> 32))) | 1ULL << 32;
+	return mr_finish(h->h0 + mr_nh(w << 17 ^ h->h1, s->answer[0])) | 1ULL << 32;
 }
 
 #endif

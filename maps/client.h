@@ -62,9 +62,7 @@ MR_INLINE struct mr_prefix mr_prefix_cut(struct mr_prefix p, __u32 len)
 /* Tag of a cut prefix; its low bits choose the bucket.  Never 0. */
 MR_INLINE __u64 mr_client_tag(struct mr_prefix p, __u32 len, const struct mr_secret *s)
 {
-	__u64 v = mr_nh(p.hi, (__u32)s->client[0], (__u32)(s->client[0] >> 32)) +
-		  mr_nh(p.lo, (__u32)s->client[1], (__u32)(s->client[1] >> 32)) +
-		  mr_nh(len, (__u32)s->client[2], (__u32)(s->client[2] >> 32));
+	__u64 v = mr_nh(p.hi, s->client[0]) + mr_nh(p.lo, s->client[1]) + mr_nh(len, s->client[2]);
 
 	return mr_finish(v) | 1ULL << 63;
 }

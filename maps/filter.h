@@ -128,10 +128,10 @@ struct mr_decision {
 MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *found)
 {
 	__u64 mine = entry & mr_if_zero((entry ^ h.h0) >> 16);
-	__u64 subtree = 0 - (mine >> 1 & 1);
+	__u64 subtree = mine & (__u64)((__s64)(mine << 62) >> 63);	/* all of it or nothing, as MR_ENTRY_SUBTREE says */
 
-	found->exact |= mine & ~subtree;
-	found->subtree |= mine & subtree;
+	found->subtree |= subtree;
+	found->exact |= mine ^ subtree;
 }
 
 /**

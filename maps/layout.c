@@ -24,7 +24,7 @@
 #define SIZE(type, n)       _Static_assert(sizeof(type) == (n), #type " has changed its size")
 #define AT(type, member, n) _Static_assert(__builtin_offsetof(type, member) == (n), #type "." #member " has moved")
 
-SIZE(struct mr_secret, 728);
+SIZE(struct mr_secret, 568);
 SIZE(struct mr_filter_bucket, 64);
 SIZE(struct mr_verdict, 8);
 SIZE(struct mr_answer_bucket, 64);

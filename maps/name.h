@@ -2,12 +2,14 @@
 /*
  * name.h - names as both worlds hash them.
  *
- * A name is its wire form, lower-cased whole.  Each label (length byte and
- * text) is hashed in 8-byte words by NH: 32x32-bit multiplies under a secret
- * key per word position, in two lanes with keys of their own.  The labels are
- * then folded from the root leftwards, again by NH with keys per depth, so the
- * hash of every parent falls out on the way.  Two different names share both
- * lanes with a chance of about 2^-64 for whoever does not know the secret.
+ * A name is its wire form, lower-cased whole.  It is cut into words of eight
+ * octets from its end, zeros standing before its first octet, and hashed by NH:
+ * each word is added to the key of its place, and the products of the halves
+ * are summed, in two lanes with keys of their own.  A parent is the end of the
+ * name, so its words are the name's but for the first, where it begins, and its
+ * sum is the sum over the words behind that one and one product more.  Two
+ * different names share both lanes with a chance of about 2^-62 for whoever
+ * does not know the secret.
  *
  * The secret is made once by the daemon, kept in the state directory (0600),
  * and copied into the map mr_secret; everything that holds hashes carries its
@@ -18,18 +20,14 @@
 
 #include "maps/types.h"
 
-/* A name is worked on in a buffer that any masked offset may be read from, eight bytes at a time. */
-#define MR_NAME_MASK     511
-#define MR_NAME_BUF      (MR_NAME_MASK + 1 + 8)
-#define MR_LABEL_WORDS   8		/* 64 bytes: the length byte and 63 octets */
+/* Of an offset into a name, and of its words: 256 octets. */
+#define MR_NAME_MASK     255
+#define MR_NAME_WORDS    32
 #define MR_LANES         2
 
-/* Word-position keys; the ninth takes the (empty) tail of a 64-byte label. */
 struct mr_secret {
 	__u64 fingerprint;		/* of all that follows; 0: no secret here */
-	__u32 label[MR_LANES][MR_LABEL_WORDS + 1][2];
-	__u32 fold[MR_LANES][MR_LABELS_MAX][4];
-	__u64 root[MR_LANES];		/* the hash of the root name */
+	__u64 name[MR_NAME_WORDS][MR_LANES];	/* by place of the word, from the end of the name */
 	__u64 client[4];		/* for maps/client.h */
 	__u64 answer[2];		/* for maps/answer.h */
 };
@@ -40,21 +38,28 @@ struct mr_hash {
 	__u64 h1;
 };
 
+/* NH in both lanes, not finished. */
+struct mr_lanes {
+	__u64 a0;
+	__u64 a1;
+};
+
 /*
- * A name with the hashes of itself and of its parents.  text is the lower-case
- * wire form, zero behind it (the program: up to the next multiple of eight);
- * left[i] is the offset of the i-th label from the left, at[i] that of the
- * label that leaves i labels to its right: at[labels - 1] is 0, hash[i] belongs
- * to the suffix of i labels, which starts at at[i - 1], and hash[0] to the root.
+ * A name, and what the hashes of itself and of its parents are made of.
+ * word[j] are the eight octets that end 8 * j octets before the end, before[j]
+ * is the sum over the words behind it, of which before[0] has none.  left[i] is the offset of the i-th label
+ * from the left, left[labels] that of the root byte.  hash[i] belongs to the
+ * parent of i labels, hash[labels] to the name itself.
  */
 struct mr_name {
-	__u8 text[MR_NAME_BUF];
 	__u16 len;
 	__u16 labels;
 	__u32 pad;
-	__u16 left[MR_LABELS_MAX];
-	__u16 at[MR_LABELS_MAX];
+	__u16 left[2 * MR_LABELS_MAX];	/* as many as a mask lets through */
 	struct mr_hash hash[MR_LABELS_MAX + 1];
+	struct mr_lanes before[MR_NAME_WORDS + 1];
+	__u64 word[MR_NAME_WORDS];
+	__u8 text[MR_NAME_MAX + 1];	/* of the host: what is to be hashed, lower case, zero behind it */
 };
 
 /* What a walk may say of a name, 0 being good. */
@@ -73,9 +78,11 @@ MR_INLINE __u64 mr_lower8(__u64 w)
 	return w | (is >> 2);
 }
 
-MR_INLINE __u64 mr_nh(__u64 w, __u32 k0, __u32 k1)
+/* One product of NH.  The key is added whole: a carry into the upper half costs one bit of the 32 and spares a load. */
+MR_INLINE __u64 mr_nh(__u64 w, __u64 key)
 {
-	return (__u64)(__u32)((__u32)w + k0) * (__u32)((__u32)(w >> 32) + k1);
+	w += key;
+	return mr_low32(w) * (w >> 32);
 }
 
 /* Spread an NH sum over all bits; a bijection, so it adds no collision. */
@@ -88,8 +95,9 @@ MR_INLINE __u64 mr_finish(__u64 v)
 }
 
 /**
- * Find the end of the name at the start of n->text, and its labels.
+ * Find the end of a name, and its labels.
  *
+ * @text   its first octet; @end: where reading must stop, whatever else is said
  * @avail  octets that may belong to the name (at most MR_NAME_MAX are used)
  * @zero   0; for the program a word of mr_conf that is always 0, which keeps
  *         the verifier from following each number of labels on its own
@@ -99,10 +107,11 @@ MR_INLINE __u64 mr_finish(__u64 v)
  * Sets n->len (root byte included), n->labels and n->left.  Letter case does
  * not matter.  Returns 0, MR_NAME_MALFORMED or MR_NAME_DEEP.
  */
-MR_INLINE int mr_name_walk(struct mr_name *n, __u32 avail, __u32 zero)
+MR_INLINE int mr_name_walk(struct mr_name *n, const __u8 *text, const __u8 *end, __u32 avail, __u32 zero)
 {
 	__u32 off = 0, i, len;
 	int err = MR_NAME_DEEP;
+	const __u8 *p;
 
 	if (avail > MR_NAME_MAX)
 		avail = MR_NAME_MAX;
@@ -110,15 +119,17 @@ MR_INLINE int mr_name_walk(struct mr_name *n, __u32 avail, __u32 zero)
 		err = MR_NAME_MALFORMED;
 		if (off >= avail)
 			break;
-		len = n->text[off & MR_NAME_MASK];
+		p = text + (off & MR_NAME_MASK);
+		if (p + 1 > end)
+			break;
+		len = *p;
 		if (len > 63)
 			break;
+		n->left[i] = off;
 		err = 0;
 		if (!len)
 			break;
 		err = MR_NAME_DEEP;
-		if (i < MR_LABELS_MAX)
-			n->left[i] = off;
 		off += len + 1;
 	}
 	n->labels = (i + zero) & 31;
@@ -126,111 +137,71 @@ MR_INLINE int mr_name_walk(struct mr_name *n, __u32 avail, __u32 zero)
 	return err;
 }
 
-/**
- * Lower-case the first len octets of n->text and clear what follows them up to
- * a multiple of eight (a whole word of zeros when len is one already).
- *
- * Returns the sum of the octets as they were, in 32-bit words of host order:
- * what a ones-complement sum over the client's own letters starts from.
- */
-MR_INLINE __u64 mr_name_lower(struct mr_name *n, __u32 len)
+/* Take word j of the name, its letters lower-cased already; those behind it have been taken. */
+MR_INLINE void mr_name_put(struct mr_name *n, __u32 j, __u64 w, const struct mr_secret *s)
 {
-	__u32 words = (len >> 3) & 31, i;
-	__u64 sum = 0, w;
-	mr_word *p;
-
-	for (i = 0; i < words; i++) {
-		w = mr_load64(n->text + ((i * 8) & MR_NAME_MASK));
-		sum += (__u32)w + (w >> 32);
-		p = (mr_word *)(n->text + ((i * 8) & MR_NAME_MASK));
-		*p = mr_lower8(w);
-	}
-	p = (mr_word *)(n->text + words * 8);
-	w = *p & ((1ULL << (8 * (len & 7))) - 1);
-	*p = mr_lower8(w);
-	return sum + (__u32)w + (w >> 32);
+	n->word[j] = w;
+	n->before[j + 1].a0 = n->before[j].a0 + mr_nh(w, s->name[j][0]);
+	n->before[j + 1].a1 = n->before[j].a1 + mr_nh(w, s->name[j][1]);
 }
 
-/*
- * Eight octets at any offset, put together from two aligned words: a load
- * across two stores that have just been made waits for both to reach the cache.
- */
-MR_INLINE __u64 mr_name_word(const struct mr_name *n, __u32 off)
+/* Hash the name itself, all words of which are taken, into n->hash[labels]. */
+MR_INLINE void mr_name_whole(struct mr_name *n, __u32 words, __u32 labels)
 {
-	const __u8 *p = n->text + (off & MR_NAME_MASK & ~7U);
-	__u32 shift = 8 * (off & 7);
-
-	return mr_load64(p) >> shift | mr_load64(p + 8) << 1 << (63 - shift);
+	n->hash[labels].h0 = mr_finish(n->before[words].a0);
+	n->hash[labels].h1 = mr_finish(n->before[words].a1);
 }
 
 /**
- * Hash a walked, lower-case name and all its parents into n->at and n->hash.
- *
- * @labels  n->labels, 0..MR_LABELS_MAX
- *
- * Each label is taken in 8-byte words and a last one cut to what is left (it
- * may be empty).  No branch depends on the remainder.
+ * Hash the parent of @depth labels (0, the root, to 15) of a name whose words
+ * are all taken; also n->hash[depth].
  */
-MR_INLINE void mr_name_fold(struct mr_name *n, __u32 labels, const struct mr_secret *s)
+MR_INLINE struct mr_hash mr_name_parent(struct mr_name *n, __u32 depth, const struct mr_secret *s)
 {
-	__u64 c0 = s->root[0], c1 = s->root[1], a0, a1, w;
-	__u32 i, j, off, len, words;
+	__u32 off = n->left[(n->labels - depth) & (2 * MR_LABELS_MAX - 1)];
+	/* octets but one, so that words end where they should */
+	__u32 last = (n->len - off - 1) & MR_NAME_MASK, j = last >> 3;
+	__u64 w = n->word[j] & (~0ULL << (56 - 8 * (last & 7)));
+	struct mr_hash h;
 
-	n->hash[0].h0 = mr_finish(c0);
-	n->hash[0].h1 = mr_finish(c1);
-	for (i = 0; i < MR_LABELS_MAX; i++) {
-		if (i >= labels)
-			break;
-		off = n->left[(labels - 1 - i) & (MR_LABELS_MAX - 1)] & MR_NAME_MASK;
-		n->at[i] = off;
-		len = (n->text[off] & 63) + 1;
-		words = len >> 3;
-		a0 = 0;
-		a1 = 0;
-		for (j = 0; j < MR_LABEL_WORDS; j++) {
-			if (j >= words)
-				break;
-			w = mr_name_word(n, off + 8 * j);
-			a0 += mr_nh(w, s->label[0][j][0], s->label[0][j][1]);
-			MR_ORDER();
-			a1 += mr_nh(w, s->label[1][j][0], s->label[1][j][1]);
-			MR_ORDER();
-		}
-		w = mr_name_word(n, off + 8 * words) & ((1ULL << (8 * (len & 7))) - 1);
-		a0 += mr_nh(w, s->label[0][words][0], s->label[0][words][1]);
-		MR_ORDER();
-		a1 += mr_nh(w, s->label[1][words][0], s->label[1][words][1]);
-		MR_ORDER();
-		c0 = mr_nh(c0, s->fold[0][i][2], s->fold[0][i][3]);
-		c0 += mr_nh(a0, s->fold[0][i][0], s->fold[0][i][1]);
-		n->hash[i + 1].h0 = mr_finish(c0);
-		MR_ORDER();
-		c1 = mr_nh(c1, s->fold[1][i][2], s->fold[1][i][3]);
-		c1 += mr_nh(a1, s->fold[1][i][0], s->fold[1][i][1]);
-		n->hash[i + 1].h1 = mr_finish(c1);
-		MR_ORDER();
-	}
+	h.h0 = mr_finish(n->before[j].a0 + mr_nh(w, s->name[j][0]));
+	h.h1 = mr_finish(n->before[j].a1 + mr_nh(w, s->name[j][1]));
+	return n->hash[depth & (MR_LABELS_MAX - 1)] = h;
+}
+
+/* The first of so many octets in a buffer that holds them in words from the end. */
+MR_INLINE __u32 mr_name_pad(__u32 len)
+{
+	return -len & 7;
 }
 
 /**
- * Hash the lower-case wire name n->text of n->len octets and all its parents.
+ * Hash the lower-case wire name n->text of n->len octets and all its parents,
+ * on the host.
  *
- * @zero  0 (see mr_name_walk)
- *
- * The caller has zeroed what lies behind the name.  Returns 0; or
- * MR_NAME_MALFORMED (-1), also when the name ends before or behind n->len; or
- * MR_NAME_DEEP (-2).
+ * Returns 0; or MR_NAME_MALFORMED (-1), also when the name ends before or
+ * behind n->len; or MR_NAME_DEEP (-2).
  */
-MR_INLINE int mr_name_hash(struct mr_name *n, const struct mr_secret *s, __u32 zero)
+MR_INLINE int mr_name_hash(struct mr_name *n, const struct mr_secret *s)
 {
-	__u32 len = n->len;
-	int err = mr_name_walk(n, len, zero);
+	__u32 len = n->len, words = (len + 7) >> 3, j;
+	int err = mr_name_walk(n, n->text, n->text + sizeof(n->text), len, 0);
+	__u64 w;
 
 	if (!err && n->len != len)
 		err = MR_NAME_MALFORMED;
-	if (!err)
-		mr_name_fold(n, n->labels, s);
-	return err;
+	if (err)
+		return err;
+	n->before[0].a0 = n->before[0].a1 = 0;
+	for (j = 0; j < words; j++) {
+		w = j + 1 < words || !(len & 7) ? mr_load64(n->text + len - 8 * (j + 1))
+						: mr_load64(n->text) << (8 * mr_name_pad(len));
+		mr_name_put(n, j, w, s);
+	}
+	mr_name_whole(n, words, n->labels);
+	for (j = 0; j < n->labels; j++)
+		mr_name_parent(n, j, s);
+	return 0;
 }
 
 #endif

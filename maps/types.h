@@ -48,6 +48,19 @@ MR_INLINE __u64 mr_if_zero(__u64 v)
 #define MR_ORDER() ((void)0)
 #endif
 
+/* The lower half of a word, in one instruction: of a mask clang makes two shifts. */
+MR_INLINE __u64 mr_low32(__u64 v)
+{
+#ifdef __bpf__
+	__u32 low;
+
+	__asm__("%0 = %1" : "=w"(low) : "w"((__u32)v));
+	return low;
+#else
+	return (__u32)v;
+#endif
+}
+
 /* Eight bytes of whatever they belong to. */
 typedef __u64 __attribute__((may_alias)) mr_word;
 

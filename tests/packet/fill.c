@@ -224,12 +224,13 @@ int fill_name(const struct fill *f, const char *text, struct mr_name *ret)
 	size_t len;
 
 	memset(ret, 0, sizeof(*ret));
-	len = fill_wire(text, ret->text, MR_NAME_MASK);
+	len = fill_wire(text, ret->text, MR_NAME_MAX);
 	if (!len)
 		return MR_NAME_MALFORMED;
-	mr_name_lower(ret, (__u32)len);
+	for (size_t i = 0; i < len; i += 8)
+		mr_store64(ret->text + i, mr_lower8(mr_load64(ret->text + i)));
 	ret->len = (__u16)len;
-	return mr_name_hash(ret, f->secret, 0);
+	return mr_name_hash(ret, f->secret);
 }
 
 /* An address as 16 octets, IPv4 mapped, and the bits to add to an IPv4 prefix length. */
@@ -408,7 +409,7 @@ __u32 fill_answer(struct fill *f, const struct fill_answer *want)
 
 	if (fill_name(f, want->name, &n))
 		return 0;
-	place = mr_answer_place(n.hash[n.labels], want->qtype, want->key, f->secret);
+	place = mr_answer_place(&n.hash[n.labels], want->qtype, want->key, f->secret);
 	b = &f->buckets[(__u32)place & f->conf->bucket_mask];
 	for (i = 0; i < MR_ANSWER_WAYS && b->way[i]; i++)
 		;
@@ -435,7 +436,8 @@ __u32 fill_answer(struct fill *f, const struct fill_answer *want)
 	head.body_sum = mr_body_sum(body, head.body_len);
 	head.head_sum = mr_answer_sum(&head);
 	head.stamp_first = head.stamp_last = ++f->stamp;
-	memcpy((__u8 *)a + MR_ANSWER_NAME, n.text, (n.len + 7) & ~7U);
+	memset((__u8 *)a + MR_ANSWER_NAME, 0, 8);
+	memcpy((__u8 *)a + mr_answer_name(n.len), n.text, n.len);
 	memcpy((__u8 *)a + mr_answer_body(n.len), body, (head.body_len + 7) & ~7U);
 	*a = head;
 	for (i = 0; b->way[i]; i++)

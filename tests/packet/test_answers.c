@@ -130,7 +130,7 @@ static void body_rotten(struct fill *f) { struct mr_answer *a; first(f, &a, (str
 static void ttl_rotten(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); a->ttl_at[0]++; }
 static void head_rotten(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); a->answers++; }
 static void length_rotten(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); a->body_len = 0xffff; }
-static void other_name(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); ((__u8 *)a)[MR_ANSWER_NAME + 1] = 'y'; }
+static void other_name(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); ((__u8 *)a)[mr_answer_name(11) + 1] = 'y'; }
 static void other_type(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); a->qtype = 2; a->head_sum = mr_answer_sum(a); }
 static void other_key(struct fill *f) { struct mr_answer *a; first(f, &a, (struct fill_answer){ .key = 0 }); a->key = MR_KEY_DO; a->head_sum = mr_answer_sum(a); }
 

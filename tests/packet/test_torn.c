@@ -78,7 +78,7 @@ static void copy_words(__u8 *to, const __u8 *from, size_t words)
 /* As the daemon's writer does: stamp, fence, contents, fence, stamp.  The control leaves the stamps as they are. */
 static void write_one(const struct writer *w, __u32 version)
 {
-	static const __u8 names[2][16] = { "\1x\7example", "\1y\7example" };
+	static const __u8 names[2][16] = { "\0\0\0\0\0\1x\7example", "\0\0\0\0\0\1y\7example" };
 	int other = w->trial->two_names && version & 1;
 	__u8 body[2 * PAIRS * RECORD];
 

@@ -207,7 +207,7 @@ static uint32_t find(const struct answers *a, uint64_t place)
 static bool is_answer_to(const struct mr_answer *s, const uint8_t *name, uint16_t len, uint16_t qtype, uint8_t key)
 {
 	return s->name_len == len && s->qtype == qtype && s->key == key &&
-	       !memcmp((const uint8_t *)s + MR_ANSWER_NAME, name, len);
+	       !memcmp((const uint8_t *)s + mr_answer_name(len), name, len);
 }
 
 /* A way of the bucket for a new answer: an empty one, else that of the answer that will be missed least. */
@@ -240,7 +240,7 @@ static bool hash_name(const struct answers *a, const uint8_t *lower, uint16_t le
 	if (!len || len > MR_NAME_MAX)
 		return false;
 	memcpy(n.text, lower, len);
-	if (mr_name_hash(&n, a->m.secret, 0))
+	if (mr_name_hash(&n, a->m.secret))
 		return false;
 	*ret = n.hash[n.labels];
 	return true;
@@ -286,7 +286,7 @@ static void make_image(const struct answers *a, const struct dns_answer *from, u
 		h->chain_len = answers_chain(a, from, h->chain);
 	if (from->ttl > REFRESH_LIFE_S && !from->local)
 		h->refresh_ms = refresh_ms > REFRESH_MIN_MS ? refresh_ms : REFRESH_MIN_MS;
-	memcpy(img->byte + MR_ANSWER_NAME, from->key.name, from->key.name_len);
+	memcpy(img->byte + mr_answer_name(from->key.name_len), from->key.name, from->key.name_len);
 	memcpy(body, from->body, from->body_len);
 	h->body_sum = mr_body_sum(body, from->body_len);
 	h->head_sum = mr_answer_sum(h);
@@ -367,7 +367,7 @@ static int refusal(const struct dns_answer *from, uint64_t now_ns)
 
 static int put_locked(struct answers *a, const struct dns_answer *from, struct mr_hash hash, uint64_t now_ns)
 {
-	uint64_t place = mr_answer_place(hash, from->key.qtype, from->key.bits, a->m.secret);
+	uint64_t place = mr_answer_place(&hash, from->key.qtype, from->key.bits, a->m.secret);
 	unsigned run = mr_answer_units(from->key.name_len, from->body_len);
 	union image img;
 	uint32_t old;
@@ -412,7 +412,7 @@ bool answers_hold(struct answers *a, const struct dns_key *key, uint64_t now_ns)
 	if (!hash_name(a, key->name, key->name_len, &hash))
 		return false;
 	pthread_mutex_lock(&a->lock);
-	unit = find(a, mr_answer_place(hash, key->qtype, key->bits, a->m.secret));
+	unit = find(a, mr_answer_place(&hash, key->qtype, key->bits, a->m.secret));
 	s = answers_at(a, unit);
 	holds = unit && is_answer_to(s, key->name, key->name_len, key->qtype, key->bits) && !answers_is_dead(a, s, now_ns);
 	pthread_mutex_unlock(&a->lock);

@@ -54,10 +54,9 @@ static void add_name(const struct answers *a, const struct mr_unit *u, const uin
 	struct mr_found found;
 	unsigned i;
 
-	memcpy(n.text, name, len);
+	dns_name_lower(n.text, name, len);
 	n.len = len;
-	mr_name_lower(&n, len);
-	if (mr_name_hash(&n, a->m.secret, 0))
+	if (mr_name_hash(&n, a->m.secret))
 		return;
 	for (i = 0; i <= n.labels; i++) {
 		if (!(u->depths >> i & 1))

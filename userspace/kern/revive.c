@@ -9,6 +9,7 @@
  * it left, and its generations, with other sets, will be counted again.
  */
 #include <string.h>
+#include "dns/name.h"
 #include "kern/answers.h"
 #include "kern/kern.h"
 
@@ -29,11 +30,11 @@ static bool is_whole(const struct mr_answer *s, unsigned run)
 /* Hash the name of an answer; false when it is none, or not in lower case. */
 static bool hash_of(const struct answers *a, const struct mr_answer *s, struct mr_hash *ret)
 {
+	const uint8_t *name = (const uint8_t *)s + mr_answer_name(s->name_len);
 	struct mr_name n = { .len = s->name_len };
 
-	memcpy(n.text, (const uint8_t *)s + MR_ANSWER_NAME, s->name_len);
-	mr_name_lower(&n, s->name_len);
-	if (memcmp(n.text, (const uint8_t *)s + MR_ANSWER_NAME, s->name_len) || mr_name_hash(&n, a->m.secret, 0))
+	dns_name_lower(n.text, name, s->name_len);
+	if (memcmp(n.text, name, s->name_len) || mr_name_hash(&n, a->m.secret))
 		return false;
 	*ret = n.hash[n.labels];
 	return true;
@@ -54,7 +55,7 @@ static bool revive_way(struct answers *a, uint32_t home, uint64_t word)
 	run = mr_answer_units(s->name_len, s->body_len);
 	if (run > page_left || !is_whole(s, run) || !hash_of(a, s, &h))
 		return false;
-	place = mr_answer_place(h, s->qtype, s->key, a->m.secret);
+	place = mr_answer_place(&h, s->qtype, s->key, a->m.secret);
 	if (place >> 32 != word >> 32 || ((uint32_t)place & a->bucket_mask) != home / MR_ANSWER_WAYS)
 		return false;
 	if (!units_take_at(&a->units, unit, run))

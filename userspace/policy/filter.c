@@ -63,7 +63,7 @@ void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_
 	p = last_labels(lower, len, &name.len);
 	if (name.len <= MR_NAME_MAX)
 		memcpy(name.text, p, name.len);
-	if (bug_if(name.len > MR_NAME_MAX) || bug_if(mr_name_hash(&name, s, 0))) {
+	if (bug_if(name.len > MR_NAME_MAX) || bug_if(mr_name_hash(&name, s))) {
 		tell(&nothing, ret);
 		return;
 	}

@@ -109,7 +109,7 @@ static int hash_name(struct filter_builder *b, const uint8_t *name, uint16_t len
 	if (before > len)
 		memset(b->name.text + len, 0, before - len);
 	b->name.len = len;
-	err = mr_name_hash(&b->name, b->secret, 0);
+	err = mr_name_hash(&b->name, b->secret);
 	b->name.len = len;		/* a malformed name leaves another */
 	if (err)
 		return err == MR_NAME_DEEP ? -ENAMETOOLONG : -EINVAL;

@@ -46,7 +46,7 @@ static int take_key(struct query *q)
 		return -ENOMEM;
 	memcpy(q->name->text, q->key.name, q->key.name_len);
 	q->name->len = q->key.name_len;
-	err = mr_name_hash(q->name, q->snapshot->secret, 0);
+	err = mr_name_hash(q->name, q->snapshot->secret);
 	if (err)
 		q->name = NULL;
 	return 0;

@@ -3,6 +3,7 @@
  * test_reply.c - the pure headers of the packet path as ordinary code: sums,
  * the tail's records, and how a frame gets its new size where room is short.
  */
+#include <ctype.h>
 #include <arpa/inet.h>
 #include "bpf/name.h"
 #include "bpf/reply.h"
@@ -216,21 +217,33 @@ static void replacing_a_field_is_summing_anew(void **state)
 			}
 }
 
-static void a_name_is_copied_to_the_last_octet(void **state)
+/* To the frame's last octet and none before the name; lower-cased, but summed in its own letters. */
+static void a_name_is_taken_to_the_last_octet(void **state)
 {
-	static const __u8 octets[300] = { [0] = 0 };
-	__u8 frame[300];
+	__u8 frame[300], want[264];
 	struct world_frame f = { frame, frame + sizeof(frame), frame, frame + sizeof(frame) };
+	static struct mr_secret secret;
 	struct mr_name n;
-	unsigned int len, i;
+	unsigned int len, words, i;
+	struct query q;
+	__u64 plain;
 
 	for (i = 0; i < sizeof(frame); i++)
 		frame[i] = (__u8)(i * 7 + 1);
 	for (len = 1; len <= 255; len++) {
+		words = (len + 7) / 8;
 		memset(&n, 0xee, sizeof(n));
-		assert_int_equal(name_copy(&f, 300 - len, len, &n), 0);
-		assert_memory_equal(n.text, frame + 300 - len, len);
-		assert_memory_equal(n.text + len, octets, (8 - len % 8) % 8);
+		memset(want, 0, sizeof(want));
+		plain = 0;
+		for (i = 0; i < len; i++) {
+			want[8 * words - len + i] = frame[300 - len + i] < 128 ? (__u8)tolower(frame[300 - len + i]) :
+										  frame[300 - len + i];
+			plain += (__u64)frame[300 - len + i] << 8 * ((i + len) & 1);
+		}
+		assert_int_equal(name_words(&f, 300, len, &secret, &n, &q), 0);
+		for (i = 0; i < words; i++)
+			assert_memory_equal(&n.word[i], want + 8 * (words - 1 - i), 8);
+		assert_int_equal(q.name_sum % 65535, plain % 65535);
 	}
 }
 
@@ -265,7 +278,7 @@ int main(void)
 	row_add(tests, &n, "the OPT is that of block.h at any offset", the_opt_is_that_of_block_h_at_any_offset, NULL);
 	row_add(tests, &n, "a computed checksum of 0 is sent as 0xffff", a_computed_zero_is_sent_as_ffff, NULL);
 	row_add(tests, &n, "replacing a field is summing anew, at any offset", replacing_a_field_is_summing_anew, NULL);
-	row_add(tests, &n, "a name is copied to its last octet and no further", a_name_is_copied_to_the_last_octet, NULL);
+	row_add(tests, &n, "a name is taken to its last octet and no further", a_name_is_taken_to_the_last_octet, NULL);
 	row_add(tests, &n, "every shorter query is refused", every_shorter_query_is_refused, NULL);
 	return _cmocka_run_group_tests("reply", tests, n, NULL, NULL);
 }

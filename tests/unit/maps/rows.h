@@ -60,8 +60,9 @@ static inline void row_name(struct mr_name *n, const char *text)
 static inline void row_hash(struct mr_name *n, const char *text, const struct mr_secret *s)
 {
 	row_name(n, text);
-	mr_name_lower(n, n->len);
-	assert_int_equal(mr_name_hash(n, s, 0), 0);
+	for (int i = 0; i < n->len; i += 8)
+		mr_store64(n->text + i, mr_lower8(mr_load64(n->text + i)));
+	assert_int_equal(mr_name_hash(n, s), 0);
 }
 
 #endif

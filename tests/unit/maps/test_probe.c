@@ -111,12 +111,12 @@ static const struct decide_case decisions[] = {
 	{ "the stash counts", "x.ads.com", 0, { { "ads.com", 1, 1, STASH } }, MR_BLOCK, 2 },
 	{ "exact and subtree of one name both count", "ads.com", 0, { { "ads.com", 2, 0, FIRST }, { "ads.com", 1, 1, SECOND } }, MR_ALLOW, 2 },
 	{ "below, the subtree entry alone counts", "x.ads.com", 0, { { "ads.com", 2, 0, FIRST }, { "ads.com", 1, 1, SECOND } }, MR_BLOCK, 2 },
-	{ "stronger above beats weaker here", "x.ads.com", 0, { { "ads.com", 3, 1, FIRST }, { "x.ads.com", 2, 1, FIRST } }, MR_IMPORTANT_BLOCK, 2 },
-	{ "stronger here beats weaker above", "x.ads.com", 0, { { "ads.com", 1, 1, FIRST }, { "x.ads.com", 2, 1, FIRST } }, MR_ALLOW, 3 },
-	{ "among equals the deeper entry is named", "x.ads.com", 0, { { "ads.com", 1, 1, FIRST }, { "x.ads.com", 1, 1, FIRST } }, MR_BLOCK, 3 },
-	{ "ask beats important block", "x.ads.com", 0, { { "ads.com", 3, 1, FIRST }, { "x.ads.com", 4, 1, FIRST } }, MR_ASK, 3 },
-	{ "important allow beats ask", "x.ads.com", 0, { { "ads.com", 5, 1, FIRST }, { "x.ads.com", 4, 1, FIRST } }, MR_IMPORTANT_ALLOW, 2 },
-	{ "a local zone beats all", "x.ads.com", 0, { { "ads.com", 5, 1, FIRST }, { "x.ads.com", 6, 1, FIRST } }, MR_LOCAL_ZONE, 3 },
+	{ "stronger above beats weaker here", "x.ads.com", 0, { { "ads.com", 3, 1, FIRST }, { "x.ads.com", 2, 1, FIRST_LAST_WAY } }, MR_IMPORTANT_BLOCK, 2 },
+	{ "stronger here beats weaker above", "x.ads.com", 0, { { "ads.com", 1, 1, FIRST }, { "x.ads.com", 2, 1, FIRST_LAST_WAY } }, MR_ALLOW, 3 },
+	{ "among equals the deeper entry is named", "x.ads.com", 0, { { "ads.com", 1, 1, FIRST }, { "x.ads.com", 1, 1, FIRST_LAST_WAY } }, MR_BLOCK, 3 },
+	{ "ask beats important block", "x.ads.com", 0, { { "ads.com", 3, 1, FIRST }, { "x.ads.com", 4, 1, FIRST_LAST_WAY } }, MR_ASK, 3 },
+	{ "important allow beats ask", "x.ads.com", 0, { { "ads.com", 5, 1, FIRST }, { "x.ads.com", 4, 1, FIRST_LAST_WAY } }, MR_IMPORTANT_ALLOW, 2 },
+	{ "a local zone beats all", "x.ads.com", 0, { { "ads.com", 5, 1, FIRST }, { "x.ads.com", 6, 1, FIRST_LAST_WAY } }, MR_LOCAL_ZONE, 3 },
 	{ "another group, another meaning", "ads.com", 1, { { "ads.com", 1, 1, FIRST } }, MR_NONE, 0 },
 	{ "a group that is not there asks", "ads.com", 2, { { "ads.com", 1, 1, FIRST } }, MR_ASK, 2 },
 	{ "a set that is not there asks", "ads.com", 0, { { "ads.com", 16, 1, FIRST } }, MR_ASK, 2 },
@@ -210,8 +210,8 @@ static void client_tags_are_as_computed_elsewhere(void **state)
 	struct mr_secret s;
 
 	row_secret(&s);
-	assert_true(mr_client_tag(four, 120, &s) == 0xff6aacccdf36ce0fULL);
-	assert_true(mr_client_tag(six, 32, &s) == 0x92e8ae16bfac5179ULL);
+	assert_true(mr_client_tag(four, 120, &s) == 0x8fbc4632f411fbc4ULL);
+	assert_true(mr_client_tag(six, 32, &s) == 0xaf15a93ef9e495b0ULL);
 }
 
 static void the_longest_prefix_decides(void **state)
@@ -247,9 +247,9 @@ static void places_are_as_computed_elsewhere(void **state)
 
 	row_secret(&s);
 	row_hash(&n, "www.example.com", &s);
-	assert_true(mr_answer_place(n.hash[3], 1, 0, &s) == 0x71b5bc172563a865ULL);
-	assert_true(mr_answer_place(n.hash[3], 28, MR_KEY_DO | MR_KEY_CD, &s) == 0x7b58268dc41cfb9dULL);
-	assert_true(mr_answer_place(n.hash[3], 28, MR_KEY_ANY, &s) == 0xd6763e3937fc312aULL);
+	assert_true(mr_answer_place(&n.hash[3], 1, 0, &s) == 0xf56f01113b6f05aaULL);
+	assert_true(mr_answer_place(&n.hash[3], 28, MR_KEY_DO | MR_KEY_CD, &s) == 0x7f294d0fff8592b6ULL);
+	assert_true(mr_answer_place(&n.hash[3], 28, MR_KEY_ANY, &s) == 0x68bca171a67978b2ULL);
 }
 
 static void every_way_is_found(void **state)

@@ -111,7 +111,7 @@ struct filter_result find_wire(const struct world *w, const uint8_t *wire, uint1
 	memset(&name, 0, sizeof(name));
 	memcpy(name.text, wire, len);
 	name.len = len;
-	if (mr_name_hash(&name, &secret, 0))
+	if (mr_name_hash(&name, &secret))
 		filter_find_deep(&w->view, wire, len, &secret, group, &r);
 	else
 		filter_find(&w->view, &name, group, &r);
