@@ -58,17 +58,12 @@ MR_INLINE void count_end(struct mr_stats *s, enum mr_stat row, __u64 start)
 		count_latency(count_source(row), bpf_ktime_get_ns() - start);
 }
 
-/* The name in order, zeros behind it. */
 MR_INLINE void count_event_name(struct mr_event *e, const struct mr_name *n)
 {
-	__u32 words = (n->len + 7) >> 3, pad = 8 * mr_name_pad(n->len), i;
-	__u64 w, next;
+	__u32 words = (n->len + 7) >> 3, i;
 
-	for (i = 0; i < sizeof(e->name) / 8; i++) {
-		w = i < words ? n->word[(words - 1 - i) & (MR_NAME_WORDS - 1)] : 0;
-		next = i + 1 < words ? n->word[(words - 2 - i) & (MR_NAME_WORDS - 1)] : 0;
-		mr_store64(e->name + 8 * i, w >> pad | next << 1 << (63 - pad));
-	}
+	for (i = 0; i < MR_NAME_WORDS; i++)
+		mr_store64(e->name + sizeof(e->name) - 8 * (i + 1), i < words ? n->word[i] : 0);
 }
 
 /**

@@ -32,7 +32,13 @@ struct mr_event {
 	__u8 client[16];		/* IPv4 mapped */
 	__u8 mac[6];			/* the frame's source */
 	__u8 pad[2];
-	__u8 name[256];			/* lower-case wire form, name_len bytes, zero behind */
+	__u8 name[256];			/* lower-case wire form; it ends where this ends, zeros stand before it */
 };
+
+/* The name_len octets of the event's name; */
+MR_INLINE const __u8 *mr_event_name(const struct mr_event *e)
+{
+	return e->name + sizeof(e->name) - e->name_len;
+}
 
 #endif

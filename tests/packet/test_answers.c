@@ -236,7 +236,7 @@ static const char *query_is_told(struct fill *f, const struct outcome *o)
 		return "the size in the event";
 	if (memcmp(e->client, from, 16) || memcmp(e->mac, mac, 6))
 		return "an address in the event";
-	return e->name_len == 11 && !memcmp(e->name, "\1x\7example\0\0\0\0\0\0", 17) && !e->name[255] ? NULL : "the name";
+	return e->name_len == 11 && !memcmp(mr_event_name(e) - 5, "\0\0\0\0\0\1x\7example", 16) && !e->name[0] ? NULL : "the name";
 }
 
 static void log_do(struct fill *f) { log_all(f); key_do(f); }

@@ -35,7 +35,7 @@ static void on_kernel_event(const struct mr_event *e, void *arg)
 	if (e->kind == MR_EVENT_QUERY) {
 		tail_kernel_event(c, e);
 	} else if (e->kind == MR_EVENT_REFRESH) {
-		memcpy(key.name, e->name, sizeof(key.name));
+		memcpy(key.name, mr_event_name(e), e->name_len);
 		wire_refresh(c, &key);
 	}
 }

@@ -65,7 +65,7 @@ void tail_kernel_event(struct control *c, const struct mr_event *e)
 	};
 
 	memcpy(t.client.ip, e->client, 16);
-	memcpy(t.name, e->name, sizeof(t.name));
+	memcpy(t.name, mr_event_name(e), e->name_len);
 	snprintf(t.source, sizeof(t.source), "%s", e->source < MR_SOURCES ? sources[e->source] : "?");
 	snprintf(t.verdict, sizeof(t.verdict), "%s", filter_verdict_text(e->verdict));
 	if (e->verdict != MR_NONE)

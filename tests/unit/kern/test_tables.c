@@ -274,7 +274,7 @@ static void each_answer_is_an_event_when_asked_for(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(last_event.kind, MR_EVENT_QUERY);
 	assert_int_equal(last_event.name_len, key.name_len);
-	assert_memory_equal(last_event.name, key.name, key.name_len);
+	assert_memory_equal(mr_event_name(&last_event), key.name, key.name_len);
 	kern_stats(k, &s);
 	assert_int_equal(s.count[MR_STAT_cached], 2);
 	assert_int_equal(s.count[MR_STAT_pass_miss], 1);
