@@ -7,19 +7,16 @@
 
 #include "bpf/maps.h"
 
-/**
- * Tell the outcome of an address: its longest prefix in mr_clients, or the
- * default.  Costs nothing while no client is configured.
- */
-MR_INLINE void client_group(const struct mr_conf *conf, const struct mr_secret *secret, const struct mr_prefix *addr,
-			    struct mr_outcome *ret)
+/* Tell the outcome of an address by its longest prefix in mr_clients, or the default. */
+MR_INLINE void client_find(const struct mr_conf *conf, const struct mr_secret *secret, const struct mr_prefix *addr,
+			   struct mr_outcome *ret)
 {
 	__u32 lens = conf->client_lens, i, len, bucket;
 	struct mr_client_bucket *b;
 	__u64 tag;
 
-	*ret = conf->client_default;
 	for (i = 0; i < MR_CLIENT_LENS; i++) {
+		world_barrier();	/* else clang enters the loop in its middle, which Linux 6.1 does not take */
 		if (i >= lens)
 			break;
 		len = conf->client_len[i] & 255;
@@ -29,6 +26,44 @@ MR_INLINE void client_group(const struct mr_conf *conf, const struct mr_secret *
 		if (b && mr_client_match(b, tag, len, ret))
 			break;
 	}
+}
+
+/* The row in which an address is remembered; whoever makes others share it gains no more than a look at the table. */
+MR_INLINE struct client_memo *client_memo(struct mr_scratch *s)
+{
+	__u64 mixed = (s->packet.source.hi ^ s->packet.source.lo) * 0x9e3779b97f4a7c15ULL;
+
+	return &s->memo[(mixed >> 32) & (CLIENT_MEMOS - 1)];
+}
+
+/**
+ * Tell the outcome of the packet's source, in s->client.
+ *
+ * Every prefix length costs a look-up, and most clients ask more than once, so
+ * the last outcomes are remembered.  The generation is read before the table
+ * is, so that what a change overtakes is not taken for new.  Costs nothing
+ * while no client is configured.
+ */
+MR_INLINE void client_group(const struct mr_conf *conf, const struct mr_secret *secret, struct mr_scratch *s)
+{
+	__u32 generation = MR_READ(conf->client_generation);
+	struct client_memo *m = client_memo(s);
+
+	s->client = conf->client_default;
+	if (!conf->client_lens)
+		return;
+	if (generation && m->generation == generation && m->addr.hi == s->packet.source.hi &&
+	    m->addr.lo == s->packet.source.lo) {
+		s->client = m->outcome;
+		return;
+	}
+	client_find(conf, secret, &s->packet.source, &s->client);
+	world_barrier();
+	m = client_memo(s);
+	m->addr.hi = s->packet.source.hi;
+	m->addr.lo = s->packet.source.lo;
+	m->generation = generation;
+	m->outcome = s->client;
 }
 
 #endif

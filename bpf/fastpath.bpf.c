@@ -67,7 +67,7 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 	s->key = answer_key(&s->query);
 	if (!s->listed)
 		answer_touch(l->conf, answer_place(s, s->key, l->secret));
-	client_group(l->conf, l->secret, &s->packet.source, &s->client);
+	client_group(l->conf, l->secret, s);
 	world_barrier();
 	rule_find(&l->conf->unit[active], l->secret, s, labels);
 	world_barrier();

@@ -12,6 +12,15 @@
 #include "maps/filter.h"
 #include "bpf/reply.h"
 
+/* The outcome of a client, as it was in a generation of mr_conf (0: nothing is remembered here). */
+struct client_memo {
+	struct mr_prefix addr;
+	__u32 generation;
+	struct mr_outcome outcome;
+};
+
+#define CLIENT_MEMOS 64
+
 struct mr_scratch {
 	struct packet packet;
 	struct query query;
@@ -28,6 +37,7 @@ struct mr_scratch {
 	struct mr_name name;
 	struct mr_answer answer;	/* copy of the head in use */
 	struct reply reply;
+	struct client_memo memo[CLIENT_MEMOS];
 	__u32 since_event;		/* answers since the last query event */
 	__u32 pad2;
 };

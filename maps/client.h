@@ -6,7 +6,8 @@
  * ::ffff:a.b.c.d.  The longest prefix that holds the client decides.  Only the
  * prefix lengths in mr_conf.client_len are probed, longest first, each by one
  * keyed hash into a bucket of this table.  With no client configured nothing
- * is looked up and mr_conf.client_default decides.
+ * is looked up and mr_conf.client_default decides.  The program remembers
+ * outcomes, per CPU, while mr_conf.client_generation stays what it was.
  *
  * Written by userspace/kern, read by bpf/client.h and by the daemon through
  * the same functions.

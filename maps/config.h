@@ -63,6 +63,7 @@ struct mr_conf {
 	__u32 zero;			/* always 0: what the verifier must not know */
 	__u8 client_len[MR_CLIENT_LENS];	/* longest first */
 	struct mr_outcome client_default;
+	__u32 client_generation;	/* raised when a client's outcome may have changed; 0: outcomes are not remembered */
 	__u32 any_answers;		/* 0: no answer is kept under MR_KEY_ANY, so none is looked for */
 	struct mr_service service[MR_SERVICES_MAX];
 	struct mr_iface iface[MR_IFACES_MAX];

@@ -35,7 +35,7 @@ AT(struct mr_answer, ttl_at, 72);
 SIZE(struct mr_client_bucket, 64);
 SIZE(struct mr_event, 304);
 AT(struct mr_event, name, 48);
-SIZE(struct mr_conf, 5064);
+SIZE(struct mr_conf, 5072);
 SIZE(struct mr_rr_a, 16);
 SIZE(struct mr_rr_aaaa, 28);
 SIZE(struct mr_rr_soa, 34);

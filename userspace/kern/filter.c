@@ -305,5 +305,6 @@ void kern_clients_publish(struct kern *k, const struct clients *cl)
 	memcpy(c->client_len, cl->len, cl->lens);
 	MR_WRITE(c->client_lens, cl->lens);
 	c->client_default = cl->fallback;
+	MR_WRITE(c->client_generation, c->client_generation + 1 ? c->client_generation + 1 : 1);
 	kern_resume(k, enabled);
 }

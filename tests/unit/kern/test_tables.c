@@ -106,6 +106,31 @@ static void clients_take_force_at_once(void **state)
 	free(c);
 }
 
+/* Also what the program remembers of a client: each change is asked about twice, by two clients. */
+static void remembered_clients_are_forgotten_at_a_change(void **state)
+{
+	static const char *const clients[] = { "10.53.9.2", "10.53.9.3" };
+	struct clients_row row = { .outcome = { 0, MR_ACCESS_REFUSE, 0 } };
+	struct mr_outcome allow = { 0, MR_ACCESS_ALLOW, 0 };
+	struct mr_secret secret = make_secret(1);
+	struct clients *c = calloc(1, sizeof(*c));
+	struct kern *k;
+
+	k = open_usual();
+	kern_enable(k, true);
+	put_a(k, "www.example");
+	for (int refused = 0; refused < 6; refused++) {
+		assert_int_equal(addr_prefix_parse(clients[refused & 1], &row.prefix), 0);
+		assert_int_equal(clients_build(&row, 1, allow, &secret, c, NULL), 0);
+		kern_clients_publish(k, c);
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(ask(k, "www.example", clients[i & 1]).why.stat,
+					 (i ^ refused) & 1 ? MR_STAT_cached : MR_STAT_pass_access);
+	}
+	stop(k, true);
+	free(c);
+}
+
 static void enable_switches_the_program(void **state)
 {
 	struct kern *k;
@@ -381,6 +406,7 @@ int main(void)
 	TEST(a_filter_of_another_secret_is_refused);
 	TEST(a_filter_bigger_than_a_unit_grows_the_maps_and_keeps_the_rest);
 	TEST(clients_take_force_at_once);
+	TEST(remembered_clients_are_forgotten_at_a_change);
 	TEST(enable_switches_the_program);
 	TEST(flushed_answers_are_not_given);
 	TEST(a_change_of_recursion_voids_answers_with_the_old_bit);
