@@ -52,7 +52,8 @@ MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
 	if (stat)
 		return stat;
 	world_barrier();
-	s->listed = rule_touch(&l->conf->unit[MR_READ(l->conf->active) & 1], &s->name, s->name.labels & 31);
+	s->active = MR_READ(l->conf->active) & 1;	/* once: what is found in one unit means nothing in the other */
+	s->listed = rule_touch(&l->conf->unit[s->active & 1], &s->name, s->name.labels & 31);
 	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, zero, &s->query);
 }
 
@@ -60,7 +61,7 @@ MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
 MR_INLINE enum mr_stat life_judge(struct life *l)
 {
 	struct mr_scratch *s = l->s;
-	__u32 labels = s->name.labels & 31, active = MR_READ(l->conf->active) & 1;
+	__u32 labels = s->name.labels & 31, active = MR_READ(s->active) & 1;
 
 	if (labels > MR_LABELS_MAX)
 		return MR_STAT_pass_internal;

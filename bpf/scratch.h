@@ -32,7 +32,7 @@ struct mr_scratch {
 	__u32 unit;			/* of a cached answer */
 	__u32 listed;			/* the Bloom filter knows the whole name: its answer is not fetched early */
 	__u32 depths;			/* of the parents that the filter is still to be asked for */
-	__u32 pad;
+	__u32 active;			/* the filter unit that this packet is judged by */
 	__u64 now;			/* of a cached answer */
 	struct mr_name name;
 	struct mr_answer answer;	/* copy of the head in use */
