@@ -92,6 +92,14 @@ const struct mr_unit *filter_unit(const struct filter *f);
 const struct mr_filter_bucket *filter_buckets(const struct filter *f);
 const uint64_t *filter_bloom(const struct filter *f);
 
+/*
+ * The members of all sets, kept when the filter itself is in the kernel's maps
+ * alone: member m of set s is one of set_at[s] .. set_at[s + 1].
+ */
+struct filter_members;
+struct filter_members *filter_members_copy(const struct filter *f);	/* NULL when memory is out */
+void filter_members_free(struct filter_members *m);
+
 /* Which lists a group uses. */
 struct filter_group {
 	const bool *uses;		/* by list number */
@@ -118,6 +126,8 @@ struct filter_view {
 	const struct mr_filter_bucket *buckets;	/* number unit->bucket_base of the map */
 	const uint64_t *bloom;			/* number unit->bloom_base */
 	const struct mr_verdict *verdicts;	/* number unit->verdict_base */
+	const struct mr_group *group;		/* mode of blocking, pause and types of each group; changes at any time */
+	uint32_t generation;			/* filter_generation under which it is in force */
 };
 
 struct filter_result {

@@ -11,27 +11,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "policy/rule.h"
 
 enum list_format {
-	LIST_AUTO,			/* each line as what it looks like */
+	LIST_AUTO,			/* each line as what it looks like: hosts, domains, adblock, dnsmasq, unbound or RPZ */
 	LIST_DOMAINS,			/* one name a line: that very name; "*.name": the name and all below */
-	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names */
-	LIST_ADBLOCK,			/* "||name^": the name and all below; "|name^": that very name; "@@" in front allows */
+	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer */
+	LIST_ADBLOCK,			/* DNS rules of ad blockers: "||name^", "|name^", "@@", "/re/", modifiers behind '$' */
+	LIST_WILDCARD,			/* as domains, but "*.name" or "name": the name and all below */
+	LIST_DNSMASQ,			/* address=, server=, local= */
+	LIST_UNBOUND,			/* local-zone:, local-data: */
+	LIST_RPZ,			/* records of a response policy zone; "*.name": all below only */
+	LIST_REGEX,			/* one regular expression a line, as Pi-hole has them */
+	LIST_FORMATS
 };
 
-/* Why a line gave nothing; LIST_SKIP_TEXT has a word for each. */
+/* "auto" and so on, by enum list_format. */
+extern const char *const list_format_names[LIST_FORMATS];
+
+/* Why a line gave nothing; list_skip_texts has a word for each. */
 #define LIST_SKIPS(ROW) \
 	ROW(empty,        "empty line or comment") \
 	ROW(local_name,   "a name that every hosts file has (localhost, ip6-allnodes ...)") \
 	ROW(single_label, "a single label, never taken from a plain list") \
 	ROW(syntax,       "not a name: bad characters, label or length") \
+	ROW(idn,          "a name with letters that have no form in the DNS (IDNA 2008)") \
 	ROW(deep,         "more labels than the filter holds") \
-	ROW(address,      "an address, not a name") \
-	ROW(other_address, "a hosts line with an address that is no sink: a rewrite, not built yet") \
+	ROW(address,      "an address where a name is expected") \
 	ROW(cosmetic,     "a rule for page elements") \
 	ROW(path,         "a rule for a path or a part of an URL") \
-	ROW(modifier,     "a rule with modifiers, not built yet") \
-	ROW(regex,        "a regular expression, not built yet") \
+	ROW(modifier,     "a rule with a modifier that is not known, so its meaning is not") \
+	ROW(rewrite,      "a rewrite whose answer cannot be made") \
+	ROW(regex,        "a regular expression that does not compile") \
+	ROW(trigger,      "an RPZ trigger that is not supported (client address, NSDNAME, NSIP)") \
+	ROW(statement,    "a statement of the program's configuration that is no rule") \
 	ROW(too_long,     "a line over 64 KiB")
 
 enum list_skip {
@@ -46,30 +59,45 @@ extern const char *const list_skip_texts[LIST_SKIP_COUNT];
 
 #define LIST_EXAMPLES 3
 
-/* Each name found is one of exact, subtree, allow and duplicates; what is not is skipped. */
+/* Each rule found is one of exact ... route and duplicates; what is not is skipped. */
 struct list_report {
 	uint64_t lines;
 	uint64_t exact;			/* names that are blocked alone */
-	uint64_t subtree;		/* names that are blocked with all below */
-	uint64_t allow;			/* names of "@@" rules, of either kind */
+	uint64_t subtree;		/* names that are blocked with all below (or all below only) */
+	uint64_t allow;			/* names that are allowed, of either kind */
+	uint64_t regex;			/* patterns, blocking or allowing */
+	uint64_t rewrite;		/* rules that say what to answer */
+	uint64_t address;		/* rules about addresses in answers */
+	uint64_t route;			/* servers for zones: counted, not used */
+	uint64_t bad;			/* $badfilter rules */
 	uint64_t duplicates;
-	uint64_t skipped[LIST_SKIP_COUNT];	/* lines, and single names of hosts lines */
+	uint64_t skipped[LIST_SKIP_COUNT];	/* lines, and single names of lines with several */
 	struct {
 		uint64_t line;
 		char text[80];		/* printable, cut */
 	} example[LIST_SKIP_COUNT][LIST_EXAMPLES];
 };
 
-/* A name found: lower-case wire form.  Returns 1 new, 0 duplicate, -ENAMETOOLONG, or another negative errno, which ends the reading. */
-typedef int (*list_sink)(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow);
+/* Takes an item.  Returns 1 new, 0 duplicate, -ENAMETOOLONG, -EINVAL for a pattern that does not compile, or another negative errno, which ends the reading. */
+typedef int (*list_sink)(void *arg, const struct rule_item *item);
 
 /**
  * Read a whole list.
  *
+ * @allow  a list of what is allowed: actions that block are turned around
+ *
  * Returns 0 with @ret filled (it is added to, so begin with zeros), or the
  * sink's error.
  */
-int list_parse(const char *text, size_t size, enum list_format format, list_sink sink, void *arg,
+int list_parse(const char *text, size_t size, enum list_format format, bool allow, list_sink sink, void *arg,
 	       struct list_report *ret);
+
+/**
+ * Look at the beginning of a text that is to be a list.
+ *
+ * Returns NULL when it may be one, else why not: "it is an HTML page", "it is
+ * not text", "it is compressed" ...
+ */
+const char *list_refuse(const char *text, size_t size);
 
 #endif

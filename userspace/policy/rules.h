@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rules.h - the special rules: what a table of names cannot hold.
+ *
+ * Rules with conditions, rewrites, regular expressions and addresses, found by
+ * name, source or address (docs/adr/0008).  Only this room's regex.c knows pcre2.
+ * Immutable once made; any thread may read.
+ */
+#ifndef POLICY_RULES_H
+#define POLICY_RULES_H
+
+#include "policy/rule.h"
+#include "policy/who.h"
+
+struct rules;
+struct rules_builder;
+
+/* One rule, as the judge and "why" see it. */
+struct rule {
+	enum rule_kind kind;
+	enum filter_action action;
+	enum rule_reach reach;
+	uint16_t source;
+	uint16_t labels;		/* of its name; 0 for what has none */
+	uint64_t line;			/* in its source */
+	const char *text;		/* as written, ended by zero */
+	const struct rule_condition *condition;	/* NULL: none */
+	const struct rule_answer *answer;	/* NULL: block or allow */
+};
+
+/* Returns NULL when memory is out. */
+struct rules_builder *rules_builder_new(void);
+void rules_builder_free(struct rules_builder *b);
+
+/**
+ * Add an item that is not plain (copied).
+ *
+ * Returns 1 when it is new, 0 when that source has it already, -EINVAL when
+ * its pattern does not compile, -ENOMEM.
+ */
+int rules_builder_add(struct rules_builder *b, const struct rule_item *item, unsigned source);
+
+/**
+ * Make the rules; $badfilter has been carried out among them.
+ *
+ * Returns 0 with the rules for rules_free(); -ENOMEM.
+ */
+int rules_builder_make(struct rules_builder *b, struct rules **ret);
+void rules_free(struct rules *r);
+
+unsigned rules_count(const struct rules *r);
+
+/* The strongest action of a source's regular expressions; MR_NONE when it has none. */
+enum mr_verdict_kind rules_regex_strength(const struct rules *r, unsigned source);
+
+/* True when some source has a regular expression, or an address rule: then answers must be looked at before the kernel gets them. */
+bool rules_have_regex(const struct rules *r);
+bool rules_have_address(const struct rules *r);
+
+/**
+ * Call @each for every rule about @name (lower-case wire form): those of the
+ * name, and of its parents with all below; conditions are not looked at.
+ */
+void rules_each_name(const struct rules *r, const uint8_t *name, uint16_t len,
+		     void (*each)(const struct rule *rule, void *arg), void *arg);
+
+/* The same for every regular expression that matches, of all sources. */
+void rules_each_regex(const struct rules *r, const uint8_t *name, uint16_t len,
+		      void (*each)(const struct rule *rule, void *arg), void *arg);
+
+/* The same for every address rule that holds an address. */
+void rules_each_address(const struct rules *r, const uint8_t ip[16],
+			void (*each)(const struct rule *rule, void *arg), void *arg);
+
+/* Whether a rule's condition holds for a question; @who NULL: a client of which nothing is known. */
+bool rule_applies(const struct rule *rule, const uint8_t *name, uint16_t len, uint16_t qtype, const struct who *who);
+
+#endif
