@@ -45,6 +45,17 @@ struct mr_block {
 	__u32 pad2;
 };
 
+#define MR_GROUPS_MAX      64
+#define MR_GROUP_TYPES     4
+
+/* What is of a group alone, whatever the name. */
+struct mr_group {
+	struct mr_block block;		/* how it is told that a name is blocked */
+	__u32 paused;			/* not 0: blocks are lifted; one word, so that a pause is one store */
+	__u16 nodata[MR_GROUP_TYPES];	/* types (host order) that are answered as if there were none; 0 behind the last */
+	__u32 pad;
+};
+
 struct mr_conf {
 	__u64 magic;
 	__u64 layout;			/* hash of all layouts, as in the pins' folder */

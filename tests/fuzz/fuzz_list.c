@@ -12,8 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int take(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int take(void *arg, const struct rule_item *item)
 {
+	const uint8_t *name = item->name;
+	uint16_t len = item->name_len;
 	unsigned at = 0, labels = 0, i;
 
 	for (; name[at]; at += name[at] + 1U, labels++) {
@@ -35,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (f = LIST_AUTO; f <= LIST_ADBLOCK; f++) {
 		memset(&r, 0, sizeof(r));
-		if (list_parse((const char *)data, size, f, take, NULL, &r))
+		if (list_parse((const char *)data, size, f, false, take, NULL, &r))
 			abort();
 	}
 	return 0;

@@ -138,15 +138,13 @@ bool filter_load(struct control *c, struct snapshot *s)
 struct sink {
 	struct filter_builder *builder;
 	unsigned list;
-	bool allow_list;
 };
 
-static int add_name(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int add_name(void *arg, const struct rule_item *i)
 {
 	const struct sink *k = arg;
 
-	return filter_builder_add(k->builder, name, len, subtree, k->list,
-				  allow || k->allow_list ? FILTER_ALLOW : FILTER_BLOCK);
+	return filter_builder_add(k->builder, i->name, i->name_len, i->reach == RULE_SUBTREE, k->list, i->action);
 }
 
 static int read_list(const struct config_list *l, struct sink *k, struct list_report *ret, struct err_at *reterr)
@@ -162,7 +160,8 @@ static int read_list(const struct config_list *l, struct sink *k, struct list_re
 	if (size > LIST_SIZE_MAX)
 		err = err_why(reterr, -EFBIG, "the list is longer than 1 GiB");
 	else
-		err = list_parse(text, size, (enum list_format)l->format, add_name, k, ret);
+		err = list_parse(text, size, (enum list_format)l->format,
+				 l->action == CONFIG_LIST_ALLOW, add_name, k, ret);
 	free(text);
 	if (err == -ENOMEM)
 		err_why(reterr, err, "no memory for the names of the list");
@@ -177,7 +176,7 @@ static int read_lists(struct control *c, const struct config *config, struct fil
 	int err;
 
 	for (i = 0; i < l->count; i++) {
-		struct sink k = { .builder = b, .list = i, .allow_list = l->at[i].action == CONFIG_LIST_ALLOW };
+		struct sink k = { .builder = b, .list = i };
 
 		err = read_list(&l->at[i], &k, &states[i].report, reterr);
 		states[i].loaded = !err;

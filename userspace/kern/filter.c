@@ -56,7 +56,7 @@ void kern_view_set(struct kern *k, const struct mr_unit *u, const struct mr_filt
 
 	*v = *u;
 	v->bucket_base = v->bloom_base = v->verdict_base = 0;
-	k->view = (struct filter_view){ v, buckets, bloom, verdicts };
+	k->view = (struct filter_view){ .unit = v, .buckets = buckets, .bloom = bloom, .verdicts = verdicts };
 }
 
 static void view_active(struct kern *k)

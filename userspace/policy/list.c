@@ -27,6 +27,10 @@ const char *const list_skip_texts[LIST_SKIP_COUNT] = {
 #undef ROW
 };
 
+const char *const list_format_names[LIST_FORMATS] = {
+	"auto", "domains", "hosts", "adblock", "wildcard", "dnsmasq", "unbound", "rpz", "regex",
+};
+
 /* Letters, digits, '-' and '_' as they stand in a lower-case name; 0: no part of a name. */
 static const uint8_t name_char[256] = {
 	['-'] = '-', ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6',
@@ -43,6 +47,7 @@ static const uint8_t name_char[256] = {
 
 struct reading {
 	enum list_format format;
+	bool allow;
 	list_sink sink;
 	void *arg;
 	struct list_report *report;
@@ -126,7 +131,12 @@ static int read_name(struct list_span s, struct wire *ret)
 
 static void give(struct reading *r, const struct wire *w, bool subtree, bool allow)
 {
-	int err = r->sink(r->arg, w->text, (uint16_t)w->len, subtree, allow);
+	struct rule_item item = {
+		.kind = RULE_NAME, .action = allow || r->allow ? FILTER_ALLOW : FILTER_BLOCK,
+		.reach = subtree ? RULE_SUBTREE : RULE_EXACT, .name = w->text, .name_len = (uint16_t)w->len,
+		.line = r->report->lines, .text = r->line.p, .text_len = (size_t)(r->line.end - r->line.p),
+	};
+	int err = r->sink(r->arg, &item);
 
 	if (err == 0)
 		r->report->duplicates++;
@@ -134,7 +144,7 @@ static void give(struct reading *r, const struct wire *w, bool subtree, bool all
 		skip(r, LIST_SKIP_deep);
 	else if (err < 0)
 		r->err = err;
-	else if (allow)
+	else if (item.action == FILTER_ALLOW)
 		r->report->allow++;
 	else if (subtree)
 		r->report->subtree++;
@@ -172,7 +182,7 @@ static void take_plain(struct reading *r, struct list_span s, bool subtree, enum
 	else if (!bad && w.labels == 1)
 		bad = LIST_SKIP_single_label;
 	else if (!bad && address == LIST_ADDRESS_OTHER)
-		bad = LIST_SKIP_other_address;
+		bad = LIST_SKIP_rewrite;
 	if (bad)
 		skip(r, (enum list_skip)bad);
 	else
@@ -298,10 +308,10 @@ static void judge(struct reading *r, struct list_span s)
 		skip(r, list_why(s));
 }
 
-int list_parse(const char *text, size_t size, enum list_format format, list_sink sink, void *arg,
+int list_parse(const char *text, size_t size, enum list_format format, bool allow, list_sink sink, void *arg,
 	       struct list_report *ret)
 {
-	struct reading r = { .format = format, .sink = sink, .arg = arg, .report = ret };
+	struct reading r = { .format = format, .allow = allow, .sink = sink, .arg = arg, .report = ret };
 	const char *p = text, *end = text + size, *eol;
 
 	if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3))

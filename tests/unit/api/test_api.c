@@ -253,7 +253,7 @@ static void every_route_is_described(void **state)
 	free(text);
 }
 
-static int take_name(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int take_name(void *arg, const struct rule_item *item)
 {
 	return 1;
 }
@@ -266,7 +266,7 @@ static void the_starter_list_is_names_and_comments_alone(void **state)
 
 	if (!text)
 		skip();
-	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, take_name, NULL, &r), 0);
+	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, false, take_name, NULL, &r), 0);
 	for (i = 0; i < LIST_SKIP_COUNT; i++)
 		if (i != LIST_SKIP_empty && r.skipped[i])
 			fail_msg("line %u: %s", (unsigned)r.example[i][0].line, list_skip_texts[i]);

@@ -94,7 +94,7 @@ void world_open(struct world *w, struct filter *f, const struct filter_group *g,
 	assert_non_null(w->verdicts);
 	w->unit = *filter_unit(f);
 	w->unit.groups = count;
-	w->view = (struct filter_view){ &w->unit, filter_buckets(f), filter_bloom(f), w->verdicts };
+	w->view = (struct filter_view){ .unit = &w->unit, .buckets = filter_buckets(f), .bloom = filter_bloom(f), .verdicts = w->verdicts };
 }
 
 void world_close(struct world *w)

@@ -290,8 +290,13 @@ static void sets_reach_their_real_bound(void **state)
 
 /* ---- real lists ---- */
 
-static int take(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int take(void *arg, const struct rule_item *item)
 {
+	const uint8_t *name = item->name;
+	uint16_t len = item->name_len;
+	bool subtree = item->reach == RULE_SUBTREE;
+	bool allow = item->action == FILTER_ALLOW;
+
 	return filter_builder_add(arg, name, len, subtree, 0, allow ? FILTER_ALLOW : FILTER_BLOCK);
 }
 
@@ -300,8 +305,11 @@ struct looking {
 	unsigned missed, below;
 };
 
-static int look(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int look(void *arg, const struct rule_item *item)
 {
+	const uint8_t *name = item->name;
+	uint16_t len = item->name_len;
+	bool allow = item->action == FILTER_ALLOW;
 	struct looking *l = arg;
 	uint8_t child[256];
 
@@ -342,12 +350,12 @@ static void every_name_of_a_list_is_found(void **state)
 		skip();
 	}
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, size, LIST_AUTO, take, b, &r[0]), 0);
+	assert_int_equal(list_parse(text, size, LIST_AUTO, false, take, b, &r[0]), 0);
 	world_open(&w, compile(b, NULL), &everything, 1);
 	filter_builder_free(b);
 	assert_int_equal(w.unit.entries, t->entries);
 	l.w = &w;
-	assert_int_equal(list_parse(text, size, LIST_AUTO, look, &l, &r[1]), 0);
+	assert_int_equal(list_parse(text, size, LIST_AUTO, false, look, &l, &r[1]), 0);
 	assert_int_equal(l.missed, 0);
 	assert_int_equal(l.below, t->subtree ? t->entries : 0);
 	for (i = 0; i < 150000; i++)
@@ -375,14 +383,14 @@ static void formats_of_one_list_agree(void **state)
 		skip();
 	}
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, size, LIST_AUTO, take, b, &r[0]), 0);
+	assert_int_equal(list_parse(text, size, LIST_AUTO, false, take, b, &r[0]), 0);
 	/* the same names: none is new */
-	assert_int_equal(list_parse(other, other_size, LIST_AUTO, take, b, &r[1]), 0);
+	assert_int_equal(list_parse(other, other_size, LIST_AUTO, false, take, b, &r[1]), 0);
 	assert_int_equal(r[1].exact, 0);
 	assert_int_equal(r[1].duplicates, r[0].exact);
 	world_open(&w, compile(b, NULL), &everything, 1);
 	l.w = &w;
-	assert_int_equal(list_parse(other, other_size, LIST_HOSTS, look, &l, &r[1]), 0);
+	assert_int_equal(list_parse(other, other_size, LIST_HOSTS, false, look, &l, &r[1]), 0);
 	assert_int_equal(l.missed, 0);
 	world_close(&w);
 	filter_builder_free(b);

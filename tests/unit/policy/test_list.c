@@ -99,8 +99,8 @@ static const struct line {
 	{ "hosts ip6-allnodes", "ff02::1 ip6-allnodes", LIST_AUTO, "", LIST_SKIP_local_name },
 	{ "hosts broadcasthost", "255.255.255.255 broadcasthost", LIST_AUTO, "", LIST_SKIP_local_name },
 	{ "hosts localhost with a scope", "fe80::1%lo0 localhost", LIST_AUTO, "", LIST_SKIP_local_name },
-	{ "hosts line for another address is a rewrite", "192.0.2.1 a.example", LIST_AUTO, "", LIST_SKIP_other_address },
-	{ "hosts line for another IPv6 address", "2001:db8::1 a.example", LIST_HOSTS, "", LIST_SKIP_other_address },
+	{ "hosts line for another address is a rewrite", "192.0.2.1 a.example", LIST_AUTO, "", LIST_SKIP_rewrite },
+	{ "hosts line for another IPv6 address", "2001:db8::1 a.example", LIST_HOSTS, "", LIST_SKIP_rewrite },
 	{ "hosts name that is an address", "0.0.0.0 192.0.2.1", LIST_AUTO, "", LIST_SKIP_address },
 	{ "hosts single label", "0.0.0.0 com", LIST_AUTO, "", LIST_SKIP_single_label },
 	{ "hosts bad name does not hide the next", "0.0.0.0 a..example b.example", LIST_AUTO, "=b.example ", LIST_SKIP_syntax },
@@ -161,8 +161,12 @@ struct seen {
 	char names[400];
 };
 
-static int see(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int see(void *arg, const struct rule_item *item)
 {
+	const uint8_t *name = item->name;
+	uint16_t len = item->name_len;
+	bool subtree = item->reach == RULE_SUBTREE;
+	bool allow = item->action == FILTER_ALLOW;
 	struct seen *s = arg;
 	char buf[260];
 
@@ -179,7 +183,7 @@ static void line_is_judged(void **state)
 	unsigned i;
 
 	assert_non_null(r);
-	assert_int_equal(list_parse(t->text, strlen(t->text), t->format, see, &s, r), 0);
+	assert_int_equal(list_parse(t->text, strlen(t->text), t->format, false, see, &s, r), 0);
 	assert_string_equal(s.names, t->names);
 	for (i = 0; i < LIST_SKIP_COUNT; i++)
 		if (r->skipped[i] != (i == t->skip))
@@ -195,7 +199,7 @@ static void report_counts_lines_and_keeps_examples(void **state)
 	struct seen s = { "" };
 
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, see, &s, r), 0);
+	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, see, &s, r), 0);
 	assert_int_equal(r->lines, 10);
 	assert_int_equal(r->exact, 2);
 	assert_int_equal(r->subtree, 1);
@@ -218,7 +222,7 @@ static void line_over_64k_is_skipped_and_the_next_is_read(void **state)
 	assert_non_null(text);
 	memset(text, 'a', size);
 	strcpy(text + size, "\nb.example\n");
-	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, see, &s, r), 0);
+	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, false, see, &s, r), 0);
 	assert_string_equal(s.names, "=b.example ");
 	assert_int_equal(r->skipped[LIST_SKIP_too_long], 1);
 	assert_int_equal(strlen(r->example[LIST_SKIP_too_long][0].text), 79);
@@ -226,7 +230,7 @@ static void line_over_64k_is_skipped_and_the_next_is_read(void **state)
 	free(r);
 }
 
-static int refuse(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int refuse(void *arg, const struct rule_item *item)
 {
 	return ++*(int *)arg == 2 ? -ENOSPC : 1;
 }
@@ -238,7 +242,7 @@ static void sink_error_ends_the_reading(void **state)
 	int calls = 0;
 
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, refuse, &calls, r), -ENOSPC);
+	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, refuse, &calls, r), -ENOSPC);
 	assert_int_equal(calls, 2);
 	free(r);
 }
@@ -277,7 +281,7 @@ static const struct real {
 	{ "regex/mmotti-twitter.list", LIST_AUTO, 0, 0, 0 },
 };
 
-static int take(void *arg, const uint8_t *name, uint16_t len, bool subtree, bool allow)
+static int take(void *arg, const struct rule_item *item)
 {
 	return 1;
 }
@@ -296,7 +300,7 @@ static void list_comes_to_these_names(void **state)
 		skip();
 	}
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, size, t->format, take, NULL, r), 0);
+	assert_int_equal(list_parse(text, size, t->format, false, take, NULL, r), 0);
 	assert_int_equal(r->exact, t->exact);
 	assert_int_equal(r->subtree, t->subtree);
 	assert_int_equal(r->allow, t->allow);
@@ -320,7 +324,7 @@ static void browser_list_gives_no_junk(void **state)
 		skip();
 	}
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, size, LIST_ADBLOCK, take, NULL, r), 0);
+	assert_int_equal(list_parse(text, size, LIST_ADBLOCK, false, take, NULL, r), 0);
 	assert_int_equal(r->exact, 0);
 	assert_int_equal(r->subtree, 901 - 5);	/* addresses */
 	assert_true(r->skipped[LIST_SKIP_modifier] > 20000);
@@ -345,7 +349,7 @@ static void speed_is_printed(void **state)
 	assert_non_null(r);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	for (i = 0; i < 10; i++)
-		assert_int_equal(list_parse(text, size, LIST_AUTO, take, NULL, r), 0);
+		assert_int_equal(list_parse(text, size, LIST_AUTO, false, take, NULL, r), 0);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	assert_true(r->lines > 1000000);
