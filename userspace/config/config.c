@@ -274,8 +274,6 @@ static int read_all(struct walk *w)
 			err = w->r.err;
 	}
 	w->r.c->upstreams_servers_given = w->node[OPTION_upstreams_servers];
-	w->r.c->filter_block_given[0] = w->node[OPTION_filter_block_ipv4];
-	w->r.c->filter_block_given[1] = w->node[OPTION_filter_block_ipv6];
 	if (!err && !w->r.errs->count)
 		check_together(w);
 	if (!err && config_check_whole(w->r.c, w->r.errs) == -ENOMEM)

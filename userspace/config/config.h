@@ -66,7 +66,6 @@ struct config {
 #undef OPTION
 #undef PLANNED
 	bool upstreams_servers_given;		/* false: those of /etc/resolv.conf */
-	bool filter_block_given[2];		/* of custom's addresses: ipv4, ipv6 */
 	char file[256];				/* its name for errors; "" when there is none */
 };
 
