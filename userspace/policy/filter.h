@@ -70,7 +70,7 @@ int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t l
 int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
 
 /* The same filter in memory, for filter_free(); 0 or a negative errno with @reterr. */
-int filter_builder_make(const struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
+int filter_builder_make(struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
 
 /* ---- reading ---- */
 
