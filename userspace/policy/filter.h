@@ -149,4 +149,12 @@ void filter_find(const struct filter_view *v, const struct mr_name *name, unsign
 void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_t len, const struct mr_secret *s,
 		      unsigned group, struct filter_result *ret);
 
+/**
+ * Hash the MR_LABELS_MAX rightmost labels of a name, or all of it when it has
+ * no more.
+ *
+ * Returns whether something was cut: then @ret stands for parents alone.
+ */
+bool filter_hash_deep(const uint8_t *lower, uint16_t len, const struct mr_secret *s, struct mr_name *ret);
+
 #endif
