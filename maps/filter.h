@@ -44,13 +44,16 @@ enum mr_verdict_kind {
 	MR_VERDICTS
 };
 
-/* What a set means to a group: cell [group * unit.sets + set] of the unit's part of mr_verdicts. */
+/*
+ * What a set means to a group: cell [group * unit.sets + set] of the unit's part of mr_verdicts.
+ * One word, since the daemon changes cells in place when a schedule does.
+ */
 struct mr_verdict {
 	__u8 kind;			/* enum mr_verdict_kind */
 	__u8 pad;
 	__u16 list;			/* the list or rule that decided, for counters and the log */
 	__u32 pad2;
-};
+} __attribute__((aligned(8)));
 
 /* An entry that found no place: its hash, and the entry as it would stand in a bucket; all zero: an empty row. */
 struct mr_stash_entry {
@@ -71,7 +74,7 @@ struct mr_unit {
 	__u64 entries;
 	__u64 fingerprint;		/* of the secret the tags were made with */
 	__u32 stash_count;
-	__u32 pad;
+	__u32 ede_base;			/* element of mr_ede that belongs to list 0 */
 	struct mr_stash_entry stash[MR_STASH_MAX];
 };
 
@@ -120,6 +123,15 @@ struct mr_decision {
 	__u32 pad;
 };
 
+/* Note an entry word of the name, or 0, by its kind. */
+MR_INLINE void mr_entry_note(__u64 mine, struct mr_found *found)
+{
+	__u64 subtree = mine & (__u64)((__s64)(mine << 62) >> 63);	/* all of it or nothing, as MR_ENTRY_SUBTREE says */
+
+	found->subtree |= subtree;
+	found->exact |= mine ^ subtree;
+}
+
 /*
  * Note an entry word if it is for the name.  A name has one entry of a kind,
  * or, while it moves, the same word twice, so noting is an OR; an empty way,
@@ -127,32 +139,36 @@ struct mr_decision {
  */
 MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *found)
 {
-	__u64 mine = entry & mr_if_zero((entry ^ h.h0) >> 16);
-	__u64 subtree = mine & (__u64)((__s64)(mine << 62) >> 63);	/* all of it or nothing, as MR_ENTRY_SUBTREE says */
-
-	found->subtree |= subtree;
-	found->exact |= mine ^ subtree;
+	mr_entry_note(entry & mr_if_zero((entry ^ h.h0) >> 16), found);
 }
 
 /**
- * Note what a bucket holds for the name, of both kinds.
+ * Note what a bucket holds for the name, of both kinds.  Nearly every name has
+ * one entry, so the kinds are told apart once, and way by way only if there are
+ * more.
  *
  * Returns whether the bucket overflows: then the name's second bucket counts too.
  */
 MR_INLINE int mr_bucket_match(const struct mr_filter_bucket *b, struct mr_hash h, struct mr_found *found)
 {
-	struct mr_found here = { 0, 0 };
-	__u64 marks = MR_READ(b->way[0]);
+	__u64 marks = MR_READ(b->way[0]), entry = marks, mine = 0, same, count = 0;
 	__u32 i;
 
-	mr_entry_match(marks, h, &here);
 	MR_UNROLL
-	for (i = 1; i < MR_BUCKET_WAYS; i++) {
+	for (i = 0; i < MR_BUCKET_WAYS; i++) {
+		if (i)
+			entry = MR_READ(b->way[i]);
+		same = mr_if_zero((entry ^ h.h0) >> 16);
+		mine |= entry & same;
+		count -= same;
 		MR_ORDER();
-		mr_entry_match(MR_READ(b->way[i]), h, &here);
 	}
-	found->exact |= here.exact;
-	found->subtree |= here.subtree;
+	if (count <= 1) {
+		mr_entry_note(mine, found);
+		return marks & MR_ENTRY_OVERFLOW;
+	}
+	for (i = 0; i < MR_BUCKET_WAYS; i++)
+		mr_entry_match(MR_READ(b->way[i]), h, found);
 	return marks & MR_ENTRY_OVERFLOW;
 }
 
@@ -177,6 +193,20 @@ MR_INLINE __u32 mr_verdict_cell(const struct mr_unit *u, __u32 group, __u32 set)
 	if (group >= MR_READ(u->groups) || set >= sets)
 		return ~0U;
 	return MR_READ(u->verdict_base) + group * sets + set;
+}
+
+/* Read a cell whole. */
+MR_INLINE struct mr_verdict mr_verdict_load(const struct mr_verdict *cell)
+{
+	__u64 w = MR_READ(*(const mr_word *)cell);
+	struct mr_verdict v = { w & 0xff, 0, w >> 16 & 0xffff, 0 };
+
+	return v;
+}
+
+MR_INLINE int mr_verdict_blocks(__u32 kind)
+{
+	return kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK;
 }
 
 /* Weigh an entry that matches: the stronger verdict stays, the earlier one among equals. */
@@ -221,7 +251,7 @@ MR_INLINE void mr_filter_weigh(const struct mr_unit *u, const struct mr_verdict 
 	if (!mr_entry_set(entry))
 		return;
 	if (cell != ~0U)
-		v = verdicts[cell];
+		v = mr_verdict_load(&verdicts[cell]);
 	mr_decide(d, v, entry, depth);
 }
 

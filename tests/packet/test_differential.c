@@ -160,7 +160,7 @@ static int fill_cached(struct both *b, const struct cached *c)
 	if (err)
 		goto out;
 	cache_put(b->world->resolver.cache, a, now);
-	answers_put(&b->table, a, now);
+	answers_put(&b->table, a, false, b->fill.conf->filter_generation, now);
 	err = answers_hold(&b->table, &key, now) ? 0 : -1;
 out:
 	dns_answer_unref(a);
@@ -194,7 +194,7 @@ static int fill_both(struct both *b)
 /* The same settings of blocking for both. */
 static int set_mode(struct both *b, enum mr_block_mode mode)
 {
-	struct mr_block *k = &b->fill.conf->block;
+	struct mr_block *k = &b->fill.conf->group[0].block;
 	struct config *c = b->world->config;
 
 	*k = (struct mr_block){ .mode = mode, .ttl = 30 };

@@ -23,7 +23,7 @@ static int fake_ask(void *ctx, struct query *q)
 	return 0;
 }
 
-static void fake_publish(void *ctx, const struct dns_answer *a)
+static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation)
 {
 	struct world *w = ctx;
 
@@ -167,7 +167,8 @@ static int make_filter(struct world *w, struct snapshot *s)
 	w->unit.groups = 1;
 	s->filter = (struct filter_view){
 		.unit = &w->unit, .buckets = filter_buckets(s->filter_owned),
-		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned,
+		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned, .group = w->group,
+		.ede = w->ede,
 	};
 	return s->verdicts_owned ? 0 : -ENOMEM;
 }
@@ -191,6 +192,14 @@ static void derive(struct snapshot *s)
 	s->ttl.failure = 5;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+}
+
+static void group_of(const struct snapshot *s, struct mr_block *ret)
+{
+	ret->mode = s->block.mode;
+	ret->ttl = s->block.ttl;
+	memcpy(&ret->ipv4, s->block.ipv4, 4);
+	memcpy(ret->ipv6, s->block.ipv6, 16);
 }
 
 static struct config *copy_config(const struct config *from)
@@ -239,6 +248,7 @@ int world_snapshot(struct world *w)
 		return err;
 	}
 	derive(s);
+	group_of(s, &w->group[0].block);
 	resolver_set_snapshot(&w->resolver, s);
 	w->running = true;
 	return 0;

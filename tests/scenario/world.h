@@ -27,6 +27,8 @@ struct world {
 	struct config *config;
 	struct filter_builder *builder;
 	struct mr_unit unit;		/* that of the filter, for one group */
+	struct mr_group group[MR_GROUPS_MAX];	/* the first one blocks as the configuration says */
+	struct mr_ede ede[MR_LISTS_MAX];	/* names of sources; none at first */
 	bool running;			/* the first ask has been made */
 	struct resolver resolver;
 	struct world_client client[WORLD_TAGS];

@@ -114,13 +114,13 @@ static void run_blocked(void **state)
 		memcpy(block.ipv4, modes[c->mode].ipv4, 4);
 		memcpy(block.ipv6, modes[c->mode].ipv6, 16);
 	}
-	assert_int_equal(dns_reply_blocked(&q, &block, &udp, got, sizeof(got)), size);
+	assert_int_equal(dns_reply_blocked(&q, &block, NULL, &udp, got, sizeof(got)), size);
 	assert_memory_equal(got, want, size);
 	section = make_section(got, size, DNS_ANSWER);
 	assert_non_null(section);
 	free(section);
 	/* and no octet past a buffer that is one too small */
-	assert_int_equal(dns_reply_blocked(&q, &block, &udp, got, size - 1), -EMSGSIZE);
+	assert_int_equal(dns_reply_blocked(&q, &block, NULL, &udp, got, size - 1), -EMSGSIZE);
 }
 
 static struct blocked_case blocked_cases[5 * 7 * 3];

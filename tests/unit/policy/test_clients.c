@@ -38,7 +38,7 @@ static unsigned group_of(const struct clients *c, const char *text)
 	struct addr a;
 
 	assert_int_equal(addr_parse(text, 0, &a), 0);
-	o = clients_find(c, a.ip, &secret);
+	o = clients_find(c, a.ip, NULL, &secret);
 	assert_int_equal(o.access, o.group == NOBODY ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW);
 	return o.group;
 }
@@ -135,7 +135,7 @@ static void random_tables_agree_with_the_slow_way(void **state)
 			a = (struct addr){ .ip = { [10] = 0xff, [11] = 0xff, [12] = 10 } };
 			a.ip[13] = (uint8_t)(random_u16() & random_u16());
 			a.ip[14] = (uint8_t)(random_u16() & random_u16());
-			assert_int_equal(clients_find(&table, a.ip, &secret).group, reference(rows, COUNT_OF(rows), &a));
+			assert_int_equal(clients_find(&table, a.ip, NULL, &secret).group, reference(rows, COUNT_OF(rows), &a));
 		}
 	}
 	assert_true(built > 20);
