@@ -13,7 +13,6 @@
 #include "config/config.h"
 #include "dns/reply.h"
 #include "policy/clients.h"
-#include "policy/filter.h"
 #include "policy/judge.h"
 
 struct snapshot {
