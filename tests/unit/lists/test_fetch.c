@@ -777,6 +777,28 @@ static void a_host_that_does_not_listen_is_a_failure(void **state)
 	rig_free(r);
 }
 
+static void a_host_with_ipv6_addresses_is_reached(void **state)
+{
+	struct rig *r = rig_new(page_plain);
+	struct server six;
+	char url[128];
+
+	assert_int_equal(rig_fetch_url(r, rig_url(r, "dead.example", "/list")), LISTS_CHANGED);
+	if (!server_start_at(&six, "::1", page_plain, NULL)) {
+		rig_free(r);
+		skip();
+	}
+	snprintf(url, sizeof(url), "http://six.example:%u/list", six.addr.port);
+	assert_int_equal(rig_fetch_url(r, url), LISTS_UNCHANGED);
+	snprintf(url, sizeof(url), "http://dead.example:%u/list", six.addr.port);
+	assert_int_equal(rig_fetch_url(r, url), LISTS_UNCHANGED);
+	snprintf(url, sizeof(url), "http://[::1]:%u/list", six.addr.port);
+	assert_int_equal(rig_fetch_url(r, url), LISTS_UNCHANGED);
+	assert_int_equal(six.requests, 3);
+	server_stop(&six);
+	rig_free(r);
+}
+
 static void an_url_with_a_password_is_not_repeated_in_errors(void **state)
 {
 	struct rig *r = rig_new(page_status);
@@ -920,6 +942,7 @@ int main(void)
 		cmocka_unit_test(redirects_to_anything_but_http_are_refused),
 		cmocka_unit_test(a_name_that_does_not_exist_is_said_with_its_server),
 		cmocka_unit_test(a_host_that_does_not_listen_is_a_failure),
+		cmocka_unit_test(a_host_with_ipv6_addresses_is_reached),
 		cmocka_unit_test(an_url_with_a_password_is_not_repeated_in_errors),
 		cmocka_unit_test(a_folder_that_cannot_be_made_is_said),
 		cmocka_unit_test(a_full_folder_keeps_the_old_copy),
