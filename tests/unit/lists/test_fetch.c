@@ -587,6 +587,20 @@ static void a_slow_server_runs_out_of_time(void **state)
 	rig_free(r);
 }
 
+static void a_stall_ends_a_request_before_its_time(void **state)
+{
+	struct rig *r = rig_new(page_slow);
+	struct http_request q = { .url = rig_url(r, "127.0.0.1", "/list"), .timeout_ms = 20000, .stall_s = 1 };
+	uint64_t begin = clock_fine_ns();
+	struct err_at at = { .why = "" };
+	unsigned status = 0;
+
+	assert_int_equal(http_ask(&q, &status, &at), -ETIMEDOUT);
+	assert_non_null(strstr(at.why, "too slow"));
+	assert_in_range(clock_fine_ns() - begin, 900 * CLOCK_MS, 8000 * CLOCK_MS);
+	rig_free(r);
+}
+
 static void page_silent(struct conn *c)
 {
 	conn_wait(c, 60000);
@@ -931,6 +945,7 @@ int main(void)
 		cmocka_unit_test(damaged_or_cut_gzip_is_a_failure),
 		cmocka_unit_test(a_gzip_bomb_ends_at_the_bound),
 		cmocka_unit_test(a_slow_server_runs_out_of_time),
+		cmocka_unit_test(a_stall_ends_a_request_before_its_time),
 		cmocka_unit_test(a_silent_server_runs_out_of_time),
 		cmocka_unit_test(the_time_is_for_all_redirects_together),
 		cmocka_unit_test(a_fetch_can_be_cancelled_while_nothing_comes),
