@@ -156,21 +156,21 @@ static int make_filter(struct world *w, struct snapshot *s)
 	close(fd);
 	err = filter_builder_write(w->builder, path, &asked, &at);
 	if (!err)
-		err = filter_open(path, &w->secret, &s->filter_owned, &at);
+		err = filter_open(path, &w->secret, &s->owned.filter, &at);
 	unlink(path);
 	if (err) {
 		printf("# %s\n", at.why);
 		return err;
 	}
-	s->verdicts_owned = filter_verdicts(s->filter_owned, &group, 1);
-	w->unit = *filter_unit(s->filter_owned);
+	s->owned.verdicts = filter_verdicts(s->owned.filter, &group, 1);
+	w->unit = *filter_unit(s->owned.filter);
 	w->unit.groups = 1;
 	s->filter = (struct filter_view){
-		.unit = &w->unit, .buckets = filter_buckets(s->filter_owned),
-		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned, .group = w->group,
+		.unit = &w->unit, .buckets = filter_buckets(s->owned.filter),
+		.bloom = filter_bloom(s->owned.filter), .verdicts = s->owned.verdicts, .group = w->group,
 		.ede = w->ede,
 	};
-	return s->verdicts_owned ? 0 : -ENOMEM;
+	return s->owned.verdicts ? 0 : -ENOMEM;
 }
 
 /* What control/snapshot.c derives from a configuration, for the options that scenarios set. */
