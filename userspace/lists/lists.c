@@ -141,7 +141,8 @@ const char *lists_say(enum lists_event event, const struct lists_status *s, char
 		snprintf(buf, size, "%s, %" PRIu64 " bytes%s%s", event == LISTS_CHANGED ? "fetched" : "unchanged", s->bytes,
 			 *s->note ? "; " : "", s->note);
 	else if (!s->have)
-		snprintf(buf, size, "not fetched, and there is no earlier copy: %s; tried again at %s", s->error, next);
+		snprintf(buf, size, "not fetched, and there is no earlier copy: %s; tried again at %s", s->error,
+			 next);
 	else if (!s->last_good_s)
 		snprintf(buf, size, "not fetched, the earlier copy stays: %s; tried again at %s", s->error, next);
 	else

@@ -59,7 +59,10 @@ struct lists_status {
 	const char *note;		/* what is odd about the copy though it was taken; "" when nothing */
 };
 
-/* After a try.  @s and what it points to are borrowed for the call, and gone after lists_set(); any function here may be called from within. */
+/*
+ * After a try.  @s and what it points to are borrowed for the call, and gone
+ * after lists_set(); any function here may be called from within.
+ */
 typedef void (*lists_done)(void *arg, enum lists_event event, const struct lists_status *s);
 
 struct lists_options {

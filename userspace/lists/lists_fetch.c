@@ -135,7 +135,8 @@ static int hop(struct fetch *f)
 	const char *headers[] = { NULL, NULL, NULL };
 	struct http_want wants[] = {
 		{ "ETag", f->etag, sizeof(f->etag) }, { "Last-Modified", f->modified, sizeof(f->modified) },
-		{ "Location", f->location, sizeof(f->location) }, { "Retry-After", f->retry_after, sizeof(f->retry_after) },
+		{ "Location", f->location, sizeof(f->location) },
+		{ "Retry-After", f->retry_after, sizeof(f->retry_after) },
 	};
 	struct addr addrs[HTTP_ADDRS_MAX];
 	struct http_request q = {
@@ -224,7 +225,8 @@ static int write_meta(struct fetch *f, const struct lists_meta *m)
 	int err = lists_store_meta(f->dir, f->j->name, m);
 
 	if (err)
-		snprintf(f->j->note, sizeof(f->j->note), "its side file in %s cannot be written, so it will be fetched anew after a restart: %s",
+		snprintf(f->j->note, sizeof(f->j->note),
+			 "its side file in %s cannot be written, so it will be fetched anew after a restart: %s",
 			 f->j->folder, strerror(-err));
 	return 0;
 }

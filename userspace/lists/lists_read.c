@@ -13,7 +13,8 @@
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
-	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* Read @size octets and look for one more: fewer or more means that it changes. */
@@ -85,7 +86,7 @@ int lists_read_with(const struct lists_reading *r, const char *path, char **ret,
 	err_where(reterr, path, 0, NULL);
 	switch (err) {
 	case -EAGAIN:
-		return err_why(reterr, err, "it changes while it is read, twice over: put a finished file in its place instead");
+		return err_why(reterr, err, "it changes while it is read, twice over: put a whole file in its place");
 	case -EISDIR:
 		return err_why(reterr, err, "it is a folder, expected a file");
 	case -ENOTSUP:

@@ -281,7 +281,8 @@ static bool is_localhost(const char *host)
 
 	if (len && host[len - 1] == '.')
 		len--;
-	return len >= tail && !strncasecmp(host + len - tail, "localhost", tail) && (len == tail || host[len - tail - 1] == '.');
+	return len >= tail && !strncasecmp(host + len - tail, "localhost", tail) &&
+	       (len == tail || host[len - tail - 1] == '.');
 }
 
 static int loopback(struct addr *ret, unsigned max, unsigned *ret_count)

@@ -65,7 +65,10 @@ void lists_copy_drop(struct lists_copy *c);
 /* True when what was written is, octet by octet, the copy that is in place. */
 bool lists_copy_same(const struct lists_copy *c);
 
-/* Remove what belongs to no list: @is_kept is asked with names as lists_store_name() gives them.  Returns how many, or a negative errno. */
+/*
+ * Remove what belongs to no list: @is_kept is asked with names as
+ * lists_store_name() gives them.  Returns how many, or a negative errno.
+ */
 int lists_store_sweep(int dir, bool (*is_kept)(void *arg, const char *name), void *arg);
 
 #endif

@@ -162,7 +162,8 @@ static int make_resolve(struct exchange *x, struct err_at *reterr)
 	for (i = 0; i < x->q->addr_count; i++) {
 		a = x->q->addrs[i];
 		a.port = 0;
-		at += (size_t)snprintf(row + at, sizeof(row) - at, "%s%s", i ? "," : "", addr_text(&a, text, sizeof(text)));
+		addr_text(&a, text, sizeof(text));
+		at += (size_t)snprintf(row + at, sizeof(row) - at, "%s%s", i ? "," : "", text);
 	}
 	err = append(&x->resolve, row);
 	return err ? err_why(reterr, err, "out of memory") : 0;

@@ -79,7 +79,8 @@ int http_url_read(const char *url, struct http_url *ret, struct err_at *reterr)
 	code = strlen(url) < HTTP_URL_MAX ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) :
 					    CURLUE_MALFORMED_INPUT;
 	if (code) {
-		err = code == CURLUE_OUT_OF_MEMORY ? -ENOMEM : err_why(reterr, -EINVAL, "not an URL: %s", curl_url_strerror(code));
+		err = code == CURLUE_OUT_OF_MEMORY ? -ENOMEM :
+		      err_why(reterr, -EINVAL, "not an URL: %s", curl_url_strerror(code));
 		goto out;
 	}
 	err = part(u, CURLUPART_SCHEME, 0, scheme, sizeof(scheme));

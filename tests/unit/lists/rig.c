@@ -13,7 +13,8 @@ static const struct names_row rows[] = {
 	{ "lists.example", "127.0.0.1" },
 	{ "mirror.example", "edge.mirror.example" },
 	{ "edge.mirror.example", "127.0.0.1" },
-	{ "xn--bcher-kva.example", "127.0.0.1" },
+	{ "six.example", "::1" },
+	{ "dead.example", "127.0.0.1" }, { "dead.example", "::1" },	/* with the server at one of them only */
 };
 
 void make_folder(char *buf, size_t size)

@@ -17,7 +17,7 @@ struct rig {
 	struct lists_job job;
 };
 
-/* lists.example and mirror.example are the HTTP server. */
+/* lists.example and mirror.example are the HTTP server, six.example is ::1, dead.example both. */
 struct rig *rig_new(server_page page);
 void rig_free(struct rig *r);
 

@@ -115,16 +115,24 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void server_start(struct server *s, server_page page, void *arg)
+bool server_start_at(struct server *s, const char *where, server_page page, void *arg)
 {
 	struct addr any;
 
 	memset(s, 0, sizeof(*s));
 	s->page = page;
 	s->arg = arg;
-	assert(!addr_parse("127.0.0.1", 0, &any) && !sock_bind(&any, SOCK_STREAM, &s->listener, &s->addr));
+	if (addr_parse(where, 0, &any) || sock_bind(&any, SOCK_STREAM, &s->listener, &s->addr))
+		return false;
 	assert(!listen(s->listener, 64));
 	assert(!pthread_create(&s->thread, NULL, run, s));
+	return true;
+}
+
+void server_start(struct server *s, server_page page, void *arg)
+{
+	if (!server_start_at(s, "127.0.0.1", page, arg))
+		abort();
 }
 
 void server_stop(struct server *s)

@@ -36,6 +36,9 @@ struct server {
 };
 
 void server_start(struct server *s, server_page page, void *arg);
+
+/* The same at another address than 127.0.0.1; false when the machine does not have it. */
+bool server_start_at(struct server *s, const char *where, server_page page, void *arg);
 void server_stop(struct server *s);
 
 /* The value of a header of the request, "" when it has none.  Returns @buf. */

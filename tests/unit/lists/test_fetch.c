@@ -587,6 +587,20 @@ static void a_slow_server_runs_out_of_time(void **state)
 	rig_free(r);
 }
 
+static void a_stall_ends_a_request_before_its_time(void **state)
+{
+	struct rig *r = rig_new(page_slow);
+	struct http_request q = { .url = rig_url(r, "127.0.0.1", "/list"), .timeout_ms = 20000, .stall_s = 1 };
+	uint64_t begin = clock_fine_ns();
+	struct err_at at = { .why = "" };
+	unsigned status = 0;
+
+	assert_int_equal(http_ask(&q, &status, &at), -ETIMEDOUT);
+	assert_non_null(strstr(at.why, "too slow"));
+	assert_in_range(clock_fine_ns() - begin, 900 * CLOCK_MS, 8000 * CLOCK_MS);
+	rig_free(r);
+}
+
 static void page_silent(struct conn *c)
 {
 	conn_wait(c, 60000);
@@ -777,6 +791,28 @@ static void a_host_that_does_not_listen_is_a_failure(void **state)
 	rig_free(r);
 }
 
+static void a_host_with_ipv6_addresses_is_reached(void **state)
+{
+	struct rig *r = rig_new(page_plain);
+	struct server six;
+	char url[128];
+
+	assert_int_equal(rig_fetch_url(r, rig_url(r, "dead.example", "/list")), LISTS_CHANGED);
+	if (!server_start_at(&six, "::1", page_plain, NULL)) {
+		rig_free(r);
+		skip();
+	}
+	snprintf(url, sizeof(url), "http://six.example:%u/list", six.addr.port);
+	assert_int_equal(rig_fetch_url(r, url), LISTS_UNCHANGED);
+	snprintf(url, sizeof(url), "http://dead.example:%u/list", six.addr.port);
+	assert_int_equal(rig_fetch_url(r, url), LISTS_UNCHANGED);
+	snprintf(url, sizeof(url), "http://[::1]:%u/list", six.addr.port);
+	assert_int_equal(rig_fetch_url(r, url), LISTS_UNCHANGED);
+	assert_int_equal(six.requests, 3);
+	server_stop(&six);
+	rig_free(r);
+}
+
 static void an_url_with_a_password_is_not_repeated_in_errors(void **state)
 {
 	struct rig *r = rig_new(page_status);
@@ -909,6 +945,7 @@ int main(void)
 		cmocka_unit_test(damaged_or_cut_gzip_is_a_failure),
 		cmocka_unit_test(a_gzip_bomb_ends_at_the_bound),
 		cmocka_unit_test(a_slow_server_runs_out_of_time),
+		cmocka_unit_test(a_stall_ends_a_request_before_its_time),
 		cmocka_unit_test(a_silent_server_runs_out_of_time),
 		cmocka_unit_test(the_time_is_for_all_redirects_together),
 		cmocka_unit_test(a_fetch_can_be_cancelled_while_nothing_comes),
@@ -920,6 +957,7 @@ int main(void)
 		cmocka_unit_test(redirects_to_anything_but_http_are_refused),
 		cmocka_unit_test(a_name_that_does_not_exist_is_said_with_its_server),
 		cmocka_unit_test(a_host_that_does_not_listen_is_a_failure),
+		cmocka_unit_test(a_host_with_ipv6_addresses_is_reached),
 		cmocka_unit_test(an_url_with_a_password_is_not_repeated_in_errors),
 		cmocka_unit_test(a_folder_that_cannot_be_made_is_said),
 		cmocka_unit_test(a_full_folder_keeps_the_old_copy),
