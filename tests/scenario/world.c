@@ -145,8 +145,8 @@ void world_free(struct world *w)
 static int make_filter(struct world *w, struct snapshot *s)
 {
 	char path[] = "/tmp/scenario-filter-XXXXXX";
-	bool uses[2] = { true, true };
-	struct filter_group group = { .uses = uses, .lists = 2 };
+	static const bool both[2] = { true, true }, first[2] = { true, false };
+	const struct filter_group groups[WORLD_GROUPS] = { { .uses = both, .lists = 2 }, { .uses = first, .lists = 2 } };
 	struct err_at at = { 0 };
 	uint64_t asked;
 	int fd = mkstemp(path), err;
@@ -162,9 +162,9 @@ static int make_filter(struct world *w, struct snapshot *s)
 		printf("# %s\n", at.why);
 		return err;
 	}
-	s->owned.verdicts = filter_verdicts(s->owned.filter, &group, 1);
+	s->owned.verdicts = filter_verdicts(s->owned.filter, groups, WORLD_GROUPS);
 	w->unit = *filter_unit(s->owned.filter);
-	w->unit.groups = 1;
+	w->unit.groups = WORLD_GROUPS;
 	s->filter = (struct filter_view){
 		.unit = &w->unit, .buckets = filter_buckets(s->owned.filter),
 		.bloom = filter_bloom(s->owned.filter), .verdicts = s->owned.verdicts, .group = w->group,
@@ -225,7 +225,7 @@ static struct config *copy_config(const struct config *from)
 int world_snapshot(struct world *w)
 {
 	const struct config_prefixes *p = &w->config->access_allow;
-	struct mr_outcome fallback = { .access = p->count ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW };
+	struct mr_outcome fallback = w->anybody;
 	struct snapshot *s = calloc(1, sizeof(*s));
 	struct clients_row rows[8] = { 0 };
 	struct err_at at = { 0 };
@@ -234,6 +234,7 @@ int world_snapshot(struct world *w)
 
 	if (!s)
 		return -ENOMEM;
+	fallback.access = p->count ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW;
 	s->refs = 1;
 	s->secret = &w->secret;
 	s->config = copy_config(w->config);

@@ -243,6 +243,7 @@ struct kern_why_query {
 	bool edns;
 	bool dnssec_ok;
 	struct addr client;		/* its family chooses that of the packet */
+	const uint8_t *mac;		/* the client's six octets; NULL: a made-up one */
 };
 struct kern_why_result {
 	struct mr_why why;
