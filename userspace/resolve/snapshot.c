@@ -20,6 +20,7 @@ void snapshot_unref(struct snapshot *s)
 		rules_free(s->owned.rules);
 		free(s->owned.groups);
 		who_free(s->who);
+		free(s->owned.tags);
 		config_free(s->config);
 	}
 	free(s->clients);

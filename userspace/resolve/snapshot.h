@@ -29,6 +29,7 @@ struct snapshot {
 		struct filter_members *members;
 		struct rules *rules;
 		struct judge_group *groups;	/* one block of memory with their flags */
+		const char **tags;	/* of clients, for who */
 	} owned;			/* nothing, with a base */
 	const struct mr_secret *secret;	/* lives as long as the process */
 	/* derived from config, so that the query path need not */
