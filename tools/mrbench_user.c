@@ -25,10 +25,12 @@ static const struct command {
 	{ "filter", bench_filter },
 	{ "cache", bench_cache },
 	{ "compile", bench_compile },
+	{ "list", NULL },
 };
 
 static const char usage[] =
 	"usage: mrbench filter|compile|cache [--domains N] [--iters N] [--seed S] [--assert] [--json]\n"
+	"       mrbench list [--domains N] [--seed S]  the hosts list that the others measure with, on stdout\n"
 	"  --domains N  names (1000000)\n"
 	"  --iters N    single operations timed in each cell (200000); compile: the rounds are one in 40,000 of it\n"
 	"  --seed S     of names and order (0x5eed)\n"
@@ -117,6 +119,18 @@ static bool options(int argc, char **argv, struct bench_user *o)
 	return true;
 }
 
+static int print_list(uint32_t count)
+{
+	char line[BENCH_LINE];
+
+	for (uint32_t i = 0; i < count; i++)
+		fwrite(line, 1, bench_hosts_line(i, line), stdout);
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "mrbench: list: cannot be written: %s\n", strerror(errno));
+	return 1;
+}
+
 int bench_user(int argc, char **argv)
 {
 	struct bench_user o = { .domains = 1000000, .iters = 200000, .seed = 0x5eed };
@@ -137,6 +151,8 @@ int bench_user(int argc, char **argv)
 		return 2;
 	}
 	bench_names_seed(o.seed);
+	if (!c->run)
+		return print_list(o.domains);
 	r = calloc(1, sizeof(*r));
 	if (r) {
 		r->o = &o;
@@ -154,6 +170,18 @@ int bench_user(int argc, char **argv)
 	missed = report_print(r);
 	free(r);
 	return o.demand && missed ? 1 : 0;
+}
+
+/* ---- names ---- */
+
+size_t bench_hosts_line(uint32_t i, char *buf)
+{
+	struct bench_name n;
+
+	bench_name(BENCH_BLOCKED, i, &n);
+	memcpy(buf, "0.0.0.0 ", 8);
+	bench_name_text(&n, buf + 8);
+	return strlen(strcat(buf + 8, "\n")) + 8;
 }
 
 /* ---- timing ---- */

@@ -5,6 +5,7 @@
  *
  *   mrbench_user.c     options, timing, memory
  *   mrbench_report.c   text or JSON out of what was measured
+ *   mrbench_kernel.c   the kernel's tables in namespaces of its own
  *   mrbench_filter.c   "mrbench filter": a verdict
  *   mrbench_cache.c    "mrbench cache": an answer out of the cache
  *   mrbench_compile.c  "mrbench compile": a list, until it is in force
@@ -25,7 +26,7 @@ struct bench_user {
 };
 
 /**
- * Run a command of user space: "filter", "compile" or "cache".
+ * Run a command of user space: "filter", "compile", "cache" or "list".
  *
  * @argv  the command and all behind it
  *
@@ -43,6 +44,10 @@ void bench_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* xorshift64*; @state is never 0. */
 uint64_t bench_random(uint64_t *state);
+
+/* Line number @i of a hosts list, ended by a line feed and zero; @buf has room for BENCH_LINE.  Returns its length. */
+#define BENCH_LINE 80
+size_t bench_hosts_line(uint32_t i, char *buf);
 
 /* ---- single operations ---- */
 
@@ -125,6 +130,19 @@ int report_miss(struct bench_report *r, uint64_t bytes);
 
 /* Print it on stdout; returns how many targets were not met, or not measured. */
 unsigned report_print(const struct bench_report *r);
+
+/* ---- the kernel's tables ---- */
+
+struct kern;
+struct mr_secret;
+
+/**
+ * Open the kernel's tables, empty, in namespaces of this process; it stays in them.
+ *
+ * Returns 0 with @ret for kern_close(k, true), or a negative errno with @reterr
+ * where that cannot be had: not root, no BPF.
+ */
+int bench_kernel(const struct mr_secret *secret, struct kern **ret, struct err_at *reterr);
 
 /* ---- commands ---- */
 
