@@ -159,7 +159,7 @@ static const char *why_nothing(const struct list_report *r)
 	for (i = 0; i < LIST_SKIP_COUNT; i++)
 		if (r->skipped[i])
 			return list_skip_texts[i];
-	return "a statement of another program, which is no rule";
+	return r->route ? "a server for a zone, which is no rule of the filter" : list_skip_texts[LIST_SKIP_empty];
 }
 
 int compile_rule(struct compile *c, unsigned source, const char *text, struct err_at *reterr)
@@ -190,9 +190,10 @@ int compile_item(struct compile *c, unsigned source, const struct rule_item *ite
 	if (err)
 		return err;
 	took = take(&s, item);
-	if (took > 0)
-		err = filter_builder_settle(c->names, &r);
-	return err ? err : took && !(r.exact + r.subtree + r.allow);
+	if (took <= 0)
+		return took;
+	err = filter_builder_settle(c->names, &r);
+	return err ? err : !(r.exact + r.subtree + r.allow);
 }
 
 /* ---- bringing names and rules together ---- */
