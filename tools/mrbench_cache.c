@@ -185,7 +185,7 @@ int bench_cache(struct bench_report *r, struct err_at *reterr)
 		cache_stats(a.cache, &st);
 		err = report_memory(r, &before, st.bytes);
 		if (!err)
-			err = report_miss(r, st.bytes);
+			err = report_miss(r, st.bytes, reterr);
 	}
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]) && !err; i++)
 		err = bench_time(&ops[i], &a, r->o->iters, &r->cell[r->cells++], reterr);

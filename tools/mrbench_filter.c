@@ -189,7 +189,7 @@ int bench_filter(struct bench_report *r, struct err_at *reterr)
 	if (!err)
 		err = report_memory(r, &before, size = v.compiled.filter->size + sizeof(*v.cells) * v.unit.sets);
 	if (!err)
-		err = report_miss(r, size);
+		err = report_miss(r, size, reterr);
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]) && !err; i++)
 		err = bench_time(&ops[i], &v, r->o->iters, &r->cell[r->cells++], reterr);
 	if (!err)

@@ -15,7 +15,6 @@
 #define DOMAINS_MAX 10000000
 #define ITERS_MAX   100000000
 #define CLOCK_READS 10001
-#define CHASE_STEPS 1000000
 #define HITS_LEAST  0.99
 
 static const struct command {
@@ -249,21 +248,48 @@ int bench_time(const struct bench_op *op, void *arg, uint32_t iters, struct benc
 	return 0;
 }
 
-int report_miss(struct bench_report *r, uint64_t bytes)
-{
-	uint32_t count = (uint32_t)(bytes / sizeof(struct bench_line)) + 1, at = 0;
-	struct bench_line *line = malloc(sizeof(*line) * count);
-	uint64_t took;
-	int err = line ? bench_chase_fill(line, count) : -ENOMEM;
+/* ---- the measure of the machine ---- */
 
-	if (!err) {
-		took = clock_fine_ns();
-		for (unsigned i = 0; i < CHASE_STEPS; i++)
-			at = ((volatile struct bench_line *)line)[at].next;
-		took = clock_fine_ns() - took;
-		report_figure(r, "miss_ns", "one dependent miss in memory of that size", (double)took / CHASE_STEPS);
-	}
-	free(line);
+struct miss {
+	struct bench_line *line;
+	uint32_t count, at, seen;
+	uint64_t random;
+};
+
+static void choose_line(void *arg)
+{
+	struct miss *m = arg;
+
+	m->at = (uint32_t)((bench_random(&m->random) >> 32) * m->count >> 32);
+}
+
+static void load_line(void *arg)
+{
+	struct miss *m = arg;
+
+	m->seen = ((volatile struct bench_line *)m->line)[m->at].next;
+}
+
+static bool loaded(void *arg)
+{
+	struct miss *m = arg;
+
+	return m->seen == m->at + 1;
+}
+
+int report_miss(struct bench_report *r, uint64_t bytes, struct err_at *reterr)
+{
+	const struct bench_op op = { "one load", choose_line, load_line, loaded };
+	struct miss m = { .count = (uint32_t)(bytes / sizeof(struct bench_line)) + 1, .random = r->o->seed };
+	int err;
+
+	m.line = malloc(sizeof(*m.line) * m.count);
+	if (!m.line)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m.count; i++)
+		m.line[i].next = i + 1;
+	err = bench_time(&op, &m, r->o->iters, &r->cell[r->cells++], reterr);
+	free(m.line);
 	return err;
 }
 

@@ -125,8 +125,8 @@ void report_target(struct bench_report *r, const char *id, const char *what, dou
 		   bool measured);
 /* The three figures of memory that everything after @before has taken. */
 int report_memory(struct bench_report *r, const struct bench_memory *before, uint64_t accounted);
-/* What one load costs that needs the one before, in memory of that size and at random: the measure of the machine. */
-int report_miss(struct bench_report *r, uint64_t bytes);
+/* A cell with a single load at random out of memory of that size: what of an operation is the machine's. */
+int report_miss(struct bench_report *r, uint64_t bytes, struct err_at *reterr);
 
 /* Print it on stdout; returns how many targets were not met, or not measured. */
 unsigned report_print(const struct bench_report *r);
