@@ -43,8 +43,8 @@ static int fill(struct answers *a)
 	static const uint8_t record[] = { 0xc0, 12, 0, 1, 0, 1, 0, 1, 0x51, 0x80, 0, 4, 192, 0, 2, 1 };
 	int err = 0;
 
-	/* One in eight more than names: shards do not fill alike. */
-	a->cache = cache_new(a->domains + a->domains / 8 + 64);
+	/* More than there are names: shards do not fill alike. */
+	a->cache = cache_new(a->domains + a->domains / 8 + 4096);
 	if (!a->cache)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->domains && !err; i++) {
