@@ -7,7 +7,6 @@
  * until the end: they are matched against the regular expressions then.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
@@ -69,8 +68,6 @@ void compile_free(struct compile *c)
 	rules_free(c->rules);
 	free_exact(c);
 	free(c);
-	/* The C library would keep what was freed: 22 MB after a million names. */
-	malloc_trim(0);
 }
 
 /* ---- items ---- */
