@@ -24,12 +24,14 @@ struct name_block {
 	size_t used;
 	uint8_t octets[BLOCK_SIZE - 2 * sizeof(void *)];
 };
+_Static_assert(sizeof(struct name_block) == BLOCK_SIZE, "a block of names has grown");
 
 struct compile {
 	struct filter_builder *names;
 	struct rules_builder *builder;
 	struct rules *rules;		/* once they are made */
 	struct name_block *exact;
+	struct filter_slab *slabs;	/* of the blocks of names */
 	uint64_t lines[FILTER_LISTS_MAX];	/* of rules that came one by one */
 	struct list_report report;	/* of the rule that came last */
 };
@@ -51,12 +53,8 @@ struct compile *compile_new(const struct mr_secret *secret)
 
 static void free_exact(struct compile *c)
 {
-	struct name_block *b;
-
-	while ((b = c->exact)) {
-		c->exact = b->next;
-		free(b);
-	}
+	c->exact = NULL;
+	filter_slab_free(&c->slabs);
 }
 
 void compile_free(struct compile *c)
@@ -77,7 +75,7 @@ static int keep_exact(struct compile *c, const uint8_t *name, uint16_t len)
 	struct name_block *b = c->exact;
 
 	if (!b || sizeof(b->octets) - b->used < len) {
-		b = malloc(sizeof(*b));
+		b = filter_slab_take(&c->slabs, sizeof(*b));
 		if (!b)
 			return -ENOMEM;
 		b->next = c->exact;
@@ -119,6 +117,7 @@ static int take(void *arg, const struct rule_item *i)
 	struct sink *s = arg;
 	int err = 1;
 
+	/* plain, or about the names below alone: a marked member */
 	if (i->kind == RULE_NAME && !i->badfilter && !i->condition && !i->answer)
 		err = take_name(s, i);
 	else if (i->kind != RULE_ROUTE)

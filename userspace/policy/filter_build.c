@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "policy/filter_build.h"
 
 #define ITEMS_MAX      (64U << 20)
@@ -27,17 +28,46 @@ struct filter_builder *filter_builder_new(const struct mr_secret *secret)
 void filter_builder_free(struct filter_builder *b)
 {
 	struct filter_part *p;
-	uint32_t i;
 
 	if (!b)
 		return;
 	for (p = b->part; p < b->part + FILTER_PARTS; p++) {
-		for (i = 0; i < p->chunks; i++)
-			free(p->chunk[i]);
 		free(p->chunk);
 		free(p->index);
 	}
+	filter_slab_free(&b->slabs);
 	free(b);
+}
+
+/* ---- memory ---- */
+
+void *filter_slab_take(struct filter_slab **slabs, size_t size)
+{
+	struct filter_slab *s = *slabs;
+	void *p;
+
+	size = (size + 15) & ~(size_t)15;
+	if (!s || FILTER_SLAB - s->used < size) {
+		s = mmap(NULL, FILTER_SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (s == MAP_FAILED)
+			return NULL;
+		s->next = *slabs;
+		s->used = (sizeof(*s) + 15) & ~(size_t)15;
+		*slabs = s;
+	}
+	p = (uint8_t *)s + s->used;
+	s->used += size;
+	return p;
+}
+
+void filter_slab_free(struct filter_slab **slabs)
+{
+	struct filter_slab *s;
+
+	while ((s = *slabs)) {
+		*slabs = s->next;
+		munmap(s, FILTER_SLAB);
+	}
 }
 
 /* ---- hashing ---- */
@@ -99,7 +129,7 @@ static struct filter_part *part_of(struct filter_builder *b, const struct filter
 
 /* ---- putting down ---- */
 
-static int add_chunk(struct filter_part *p)
+static int add_chunk(struct filter_part *p, struct filter_slab **slabs)
 {
 	uint32_t room = p->chunks_room ? p->chunks_room * 2 : 8;
 	struct filter_item **more;
@@ -111,7 +141,7 @@ static int add_chunk(struct filter_part *p)
 		p->chunk = more;
 		p->chunks_room = room;
 	}
-	p->chunk[p->chunks] = malloc(FILTER_CHUNK * sizeof(struct filter_item));
+	p->chunk[p->chunks] = filter_slab_take(slabs, FILTER_CHUNK * sizeof(struct filter_item));
 	if (!p->chunk[p->chunks])
 		return -ENOMEM;
 	p->chunks++;
@@ -122,7 +152,7 @@ static int put(struct filter_builder *b, struct filter_part *p, const struct fil
 {
 	if (b->count >= ITEMS_MAX || p->count >= PART_ITEMS_MAX)
 		return -ENOMEM;
-	if (p->count / FILTER_CHUNK == p->chunks && add_chunk(p))
+	if (p->count / FILTER_CHUNK == p->chunks && add_chunk(p, &b->slabs))
 		return -ENOMEM;
 	*filter_item_at(p, p->count++) = *it;
 	b->count++;

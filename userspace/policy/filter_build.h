@@ -14,6 +14,7 @@
 
 #define FILTER_PARTS 256
 #define FILTER_CHUNK 128		/* items */
+#define FILTER_SLAB  (2U << 20)		/* octets */
 
 /* "This list says this of this name."  All that is said of a name hangs together as a chain. */
 struct filter_item {
@@ -41,9 +42,20 @@ struct filter_part {
 	uint32_t index_mask;
 };
 
+/* Memory that goes back to the system for certain when it is freed, whatever the heap keeps. */
+struct filter_slab {
+	struct filter_slab *next;
+	size_t used;
+};
+
+/* Take @size octets, aligned for any item; NULL when memory is out.  @slabs begins as NULL. */
+void *filter_slab_take(struct filter_slab **slabs, size_t size);
+void filter_slab_free(struct filter_slab **slabs);
+
 struct filter_builder {
 	const struct mr_secret *secret;
 	uint64_t count;
+	struct filter_slab *slabs;	/* of the chunks */
 	struct filter_part part[FILTER_PARTS];
 };
 

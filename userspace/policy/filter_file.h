@@ -131,14 +131,15 @@ typedef int (*filter_place_take)(void *to, const struct filter_place_item *item)
 typedef int (*filter_place_each)(const void *from, filter_place_take take, void *to);
 
 /**
- * Put names into @buckets (cleared, mask + 1 of them) and the unit's stash.
+ * Put names into @buckets (cleared, unit->bucket_mask + 1 of them), the unit's
+ * stash, and their bits into @bloom (unit->bloom_mask + 1 words).
  *
  * It is quickest when names whose buckets are near each other follow each other.
  *
  * Returns 0; -ENOSPC when neither choice nor the stash has room: try more
  * buckets; -ENOMEM.
  */
-int filter_place(struct mr_filter_bucket *buckets, uint32_t mask, filter_place_each each, const void *from,
+int filter_place(struct mr_filter_bucket *buckets, uint64_t *bloom, filter_place_each each, const void *from,
 		 struct mr_unit *unit);
 
 /* ---- for tests: sizes that force what is rare ---- */

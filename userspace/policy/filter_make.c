@@ -166,20 +166,6 @@ static int each_entry(const void *from, filter_place_take take, void *to)
 	return err;
 }
 
-struct bloom {
-	uint64_t *word;
-	uint32_t mask;
-};
-
-static int set_bits(void *to, const struct filter_place_item *i)
-{
-	const struct bloom *b = to;
-	struct mr_hash h = { i->h0, i->h1 };
-
-	b->word[mr_bloom_word(h, b->mask)] |= mr_bloom_bits(h);
-	return 0;
-}
-
 /* One try with that many buckets; -ENOSPC when the names do not fit. */
 static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct filter *ret)
 {
@@ -200,12 +186,12 @@ static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct
 		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1, .sets = m->sets.count, .depths = m->depths,
 			  .entries = m->entries, .fingerprint = m->b->secret->fingerprint },
 	};
-	err = filter_place((struct mr_filter_bucket *)(image + l.buckets), buckets - 1, each_entry, m->b, &h->unit);
+	err = filter_place((struct mr_filter_bucket *)(image + l.buckets), (uint64_t *)(image + l.bloom), each_entry, m->b,
+			   &h->unit);
 	if (err) {
 		munmap(image, l.size);
 		return err;
 	}
-	each_entry(m->b, set_bits, &(struct bloom){ (uint64_t *)(image + l.bloom), words - 1 });
 	memcpy(image + l.set_at, m->sets.at, (m->sets.count + 1ULL) * sizeof(*m->sets.at));
 	if (m->sets.members_count)
 		memcpy(image + l.members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));

@@ -15,10 +15,13 @@
 
 struct placing {
 	struct mr_filter_bucket *buckets;
-	uint32_t mask;
+	uint64_t *bloom;
+	uint32_t mask, bloom_mask;
 	struct filter_place_item *late;	/* those that wait */
 	size_t count, room;
-	uint32_t *other;		/* the other choice of the entry in each way, perhaps with SECOND; only when some wait */
+	/* When some wait: a bit for each of their buckets, and the other choice of each entry there, perhaps with SECOND. */
+	uint64_t *full;
+	uint32_t *other;
 };
 
 static struct mr_hash hash_of(const struct filter_place_item *i)
@@ -73,6 +76,7 @@ static int place_one(void *to, const struct filter_place_item *i)
 	uint64_t entry = mr_entry(hash_of(i), i->set, i->subtree);
 	uint32_t first = mr_bucket_first(hash_of(i), p->mask);
 
+	p->bloom[mr_bloom_word(hash_of(i), p->bloom_mask)] |= mr_bloom_bits(hash_of(i));
 	if (put(p, first, entry))
 		return 0;
 	if (!put(p, mr_bucket_second(hash_of(i), p->mask), entry))
@@ -83,17 +87,21 @@ static int place_one(void *to, const struct filter_place_item *i)
 
 /* ---- those that wait ---- */
 
-static bool note_in(struct placing *p, uint32_t bucket, uint64_t entry, uint32_t other)
+static void mark_full(struct placing *p, uint32_t bucket)
+{
+	p->full[bucket / 64] |= 1ULL << bucket % 64;
+}
+
+static void note_in(struct placing *p, uint32_t bucket, uint64_t entry, uint32_t other)
 {
 	const struct mr_filter_bucket *b = &p->buckets[bucket];
 	unsigned way;
 
+	if (!(p->full[bucket / 64] >> bucket % 64 & 1))
+		return;
 	for (way = 0; way < MR_BUCKET_WAYS; way++)
-		if ((b->way[way] & ~MR_ENTRY_OVERFLOW) == entry) {
+		if ((b->way[way] & ~MR_ENTRY_OVERFLOW) == entry)
 			p->other[(size_t)bucket * MR_BUCKET_WAYS + way] = other;
-			return true;
-		}
-	return false;
 }
 
 static int note_other(void *to, const struct filter_place_item *i)
@@ -102,8 +110,9 @@ static int note_other(void *to, const struct filter_place_item *i)
 	uint64_t entry = mr_entry(hash_of(i), i->set, i->subtree);
 	uint32_t first = mr_bucket_first(hash_of(i), p->mask), second = mr_bucket_second(hash_of(i), p->mask);
 
-	if (!note_in(p, first, entry, second))
-		note_in(p, second, entry, first | SECOND);
+	/* it stands in one of them; where both are one, its first choice is noted last */
+	note_in(p, second, entry, first | SECOND);
+	note_in(p, first, entry, second);
 	return 0;
 }
 
@@ -152,21 +161,35 @@ static int place_late(struct placing *p, const struct filter_place_item *i, stru
 	return 0;
 }
 
-int filter_place(struct mr_filter_bucket *buckets, uint32_t mask, filter_place_each each, const void *from,
+/* Note what may move for those that wait. */
+static int note_others(struct placing *p, filter_place_each each, const void *from)
+{
+	size_t i;
+
+	p->full = calloc(p->mask / 64 + 1ULL, sizeof(*p->full));
+	p->other = calloc((p->mask + 1ULL) * MR_BUCKET_WAYS, sizeof(*p->other));
+	if (!p->full || !p->other)
+		return -ENOMEM;
+	for (i = 0; i < p->count; i++) {
+		mark_full(p, mr_bucket_first(hash_of(&p->late[i]), p->mask));
+		mark_full(p, mr_bucket_second(hash_of(&p->late[i]), p->mask));
+	}
+	return each(from, note_other, p);
+}
+
+int filter_place(struct mr_filter_bucket *buckets, uint64_t *bloom, filter_place_each each, const void *from,
 		 struct mr_unit *unit)
 {
-	struct placing p = { .buckets = buckets, .mask = mask };
+	struct placing p = { .buckets = buckets, .bloom = bloom, .mask = unit->bucket_mask, .bloom_mask = unit->bloom_mask };
 	size_t i;
 	int err = each(from, place_one, &p);
 
-	if (err || !p.count)
-		goto out;
-	p.other = calloc((mask + 1ULL) * MR_BUCKET_WAYS, sizeof(*p.other));
-	err = p.other ? each(from, note_other, &p) : -ENOMEM;
+	if (!err && p.count)
+		err = note_others(&p, each, from);
 	for (i = 0; i < p.count && !err; i++)
 		err = place_late(&p, &p.late[i], unit);
-out:
 	free(p.late);
+	free(p.full);
 	free(p.other);
 	return err;
 }

