@@ -17,6 +17,9 @@ static const struct ctl_command commands[] = {
 	  "Show the daemon, its interfaces and how each is attached, servers, lists, and what limits it." },
 	{ "stats", ctl_stats, NULL, false, {}, "Show the counters of the packet path and of the daemon, and latency." },
 	{ "memory", ctl_memory, NULL, false, {}, "Show what each table and the process take." },
+	{ "lists check", ctl_lists_check, "FILE", true,
+	  { { "--format", "FORMAT", "auto, domains, hosts, adblock, wildcard, dnsmasq, unbound, rpz or regex (auto)" } },
+	  "Judge a list: what is kept, what is skipped, and why, with examples; needs no daemon." },
 	{ "lists", ctl_lists, NULL, false, {}, "Show each list: names kept, lines skipped, and why, with examples." },
 	{ "why", ctl_why, "NAME", true,
 	  { { "--client", "ADDRESS", "who asks (127.0.0.1)" },
@@ -55,7 +58,8 @@ static void print_usage(FILE *to)
 	fprintf(to, "\n  -s SOCKET  the daemon's local socket ($MILLRACE_SOCKET, else " SOCKET ")\n"
 		    "  --json     print JSON instead of text\n"
 		    "  --version  print the version\n\n"
-		    "Exit status: 0 done; 1 the daemon says no or cannot be reached; 2 wrong usage or a bad configuration.\n");
+		    "Exit status: 0 done; 1 the daemon says no or cannot be reached, or a file is no list;\n"
+		    "2 wrong usage or a bad configuration.\n");
 }
 
 static int usage(const struct ctl_command *k, const char *what, const char *which)

@@ -103,6 +103,7 @@ int ctl_status(struct ctl *c);
 int ctl_stats(struct ctl *c);
 int ctl_memory(struct ctl *c);
 int ctl_lists(struct ctl *c);
+int ctl_lists_check(struct ctl *c);
 int ctl_why(struct ctl *c);
 int ctl_flush(struct ctl *c);
 int ctl_tail(struct ctl *c);

@@ -144,6 +144,9 @@ static int add_name(void *arg, const struct rule_item *i)
 {
 	const struct sink *k = arg;
 
+	/* what the table of names cannot hold has no place yet */
+	if (!rule_is_plain(i))
+		return 1;
 	return filter_builder_add(k->builder, i->name, i->name_len, i->reach == RULE_SUBTREE, k->list, i->action);
 }
 

@@ -157,6 +157,20 @@ static const struct run_case {
 	{ "a missing configuration",            "config check /nonexistent.yaml", 2, NULL,
 	  "/nonexistent.yaml: cannot be read: No such file or directory" },
 	{ "a folder is no configuration",       "config check ~", 2, NULL, "cannot be read: Is a directory" },
+	/* a list, without a daemon */
+	{ "a list is counted",                  "lists check ~/list.txt", 0, "exact                   1  names blocked alone\n", NULL },
+	{ "duplicates of a list are counted",   "lists check ~/list.txt", 0, "duplicates              1\n", NULL },
+	{ "skipped lines of a list have examples", "lists check ~/list.txt", 0, "line 4: a.example##.ad\n", NULL },
+	{ "a list --json",                      "lists check ~/list.txt --json", 0,
+	  "  \"lines\": 6,\n  \"kept\": {\n    \"exact\": 1,\n    \"subtree\": 1,\n    \"allow\": 0,\n    \"regex\": 0,\n"
+	  "    \"rewrite\": 1,\n    \"address\": 0,\n    \"route\": 0\n  },\n  \"duplicates\": 1,\n  \"skipped\": {\n"
+	  "    \"empty\": 1,\n    \"cosmetic\": 1\n  }\n", NULL },
+	{ "a list of a named format",           "lists check ~/list.txt --format dnsmasq --json", 0, "\"statement\": 5", NULL },
+	{ "a format that is none",              "lists check ~/list.txt --format bogus", 2, NULL, "no such format: bogus; there are auto domains" },
+	{ "a page is no list",                  "lists check ~/page.txt", 1, NULL, "page.txt: no list: it is an HTML page\n" },
+	{ "a page is no list --json",           "lists check ~/page.txt --json", 1, "\"error\": \"no list: it is an HTML page\"", NULL },
+	{ "a missing list",                     "lists check /nonexistent", 1, NULL, "/nonexistent: cannot be read: No such file or directory" },
+	{ "a list is not named",                "lists check", 2, NULL, "an argument is missing: FILE" },
 	{ "the reference names options",        "config reference", 0, "cache.max_ttl", NULL },
 	{ "the reference --json",               "config reference --json", 0, "\"path\": \"server.listen\"", NULL },
 };
@@ -266,6 +280,8 @@ static int start(void **state)
 	api = fake_start();
 	write_file("good.yaml", "cache:\n  entries: 1000\n");
 	write_file("bad.yaml", "cache:\n  entires: 1000\n");
+	write_file("list.txt", "# a list\n0.0.0.0 a.example\n||b.example^\na.example##.ad\na.example\n192.0.2.1 c.example\n");
+	write_file("page.txt", "<!DOCTYPE html>\n<html>\n");
 	return 0;
 }
 
@@ -274,6 +290,8 @@ static int stop(void **state)
 	api_stop(api);
 	write_file("good.yaml", NULL);
 	write_file("bad.yaml", NULL);
+	write_file("list.txt", NULL);
+	write_file("page.txt", NULL);
 	return 0;
 }
 
