@@ -165,6 +165,7 @@ MR_INLINE void answer_age(const struct mr_answer *a, struct reply *r, __u64 now)
 MR_INLINE void answer_dress(const struct mr_answer *a, const struct query *q, struct reply *r, __u64 now)
 {
 	answer_age(a, r, now);
+	r->text = 0;
 	r->flags = a->dns_flags & (DNS_AA | DNS_RA | 15);
 	if ((a->flags & MR_ANSWER_AD) && (q->dnssec_ok || (q->flags & DNS_AD)))
 		r->flags |= DNS_AD;

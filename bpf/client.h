@@ -7,6 +7,25 @@
 
 #include "bpf/maps.h"
 
+/* The frame's source as the word that rows of MACs are made of; 0 is nobody's. */
+MR_INLINE __u64 client_mac(const struct world_frame *f)
+{
+	struct cursor c = cursor_at(f, 0);
+	const __u8 *eth = cursor_take(&c, ETH_HLEN);
+
+	return eth ? mr_load64(eth + 4) >> 16 : 0;
+}
+
+/* Look for the row of a MAC in mr_clients; returns whether it has one. */
+MR_INLINE int client_find_mac(const struct mr_secret *secret, __u64 mac, struct mr_outcome *ret)
+{
+	__u64 tag = mr_client_tag(mr_prefix_mac(mac), MR_CLIENT_MAC, secret);
+	__u32 bucket = mr_client_bucket_of(tag);
+	struct mr_client_bucket *b = bpf_map_lookup_elem(&mr_clients, &bucket);
+
+	return b && mr_client_match(b, tag, MR_CLIENT_MAC, ret);
+}
+
 /* Tell the outcome of an address by its longest prefix in mr_clients, or the default. */
 MR_INLINE void client_find(const struct mr_conf *conf, const struct mr_secret *secret, const struct mr_prefix *addr,
 			   struct mr_outcome *ret)
@@ -40,28 +59,33 @@ MR_INLINE struct client_memo *client_memo(struct mr_scratch *s)
  * Tell the outcome of the packet's source, in s->client.
  *
  * Every prefix length costs a look-up, and most clients ask more than once, so
- * the last outcomes are remembered.  The generation is read before the table
- * is, so that what a change overtakes is not taken for new.  Costs nothing
- * while no client is configured.
+ * the last outcomes are remembered, for address and MAC together.  The
+ * generation is read before the table is, so that what a change overtakes is
+ * not taken for new.  Costs nothing while no client is configured, and MACs
+ * cost nothing while none is.
  */
-MR_INLINE void client_group(const struct mr_conf *conf, const struct mr_secret *secret, struct mr_scratch *s)
+MR_INLINE void client_group(const struct world_frame *f, const struct mr_conf *conf, const struct mr_secret *secret,
+			    struct mr_scratch *s)
 {
-	__u32 generation = MR_READ(conf->client_generation);
+	__u32 generation = MR_READ(conf->client_generation), macs = conf->client_macs;
 	struct client_memo *m = client_memo(s);
 
 	s->client = conf->client_default;
-	if (!conf->client_lens)
+	if (!(conf->client_lens | macs))
 		return;
+	s->mac = macs ? client_mac(f) : 0;
 	if (generation && m->generation == generation && m->addr.hi == s->packet.source.hi &&
-	    m->addr.lo == s->packet.source.lo) {
+	    m->addr.lo == s->packet.source.lo && m->mac == s->mac) {
 		s->client = m->outcome;
 		return;
 	}
-	client_find(conf, secret, &s->packet.source, &s->client);
+	if (!macs || !client_find_mac(secret, s->mac, &s->client))
+		client_find(conf, secret, &s->packet.source, &s->client);
 	world_barrier();
 	m = client_memo(s);
 	m->addr.hi = s->packet.source.hi;
 	m->addr.lo = s->packet.source.lo;
+	m->mac = s->mac;
 	m->generation = generation;
 	m->outcome = s->client;
 }

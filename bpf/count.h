@@ -17,7 +17,7 @@ MR_INLINE void count_add(struct mr_stats *s, enum mr_stat row)
 
 MR_INLINE enum mr_source count_source(enum mr_stat row)
 {
-	return row == MR_STAT_blocked ? MR_SOURCE_BLOCKED :
+	return row == MR_STAT_blocked || row == MR_STAT_withheld ? MR_SOURCE_BLOCKED :
 	       row == MR_STAT_cached  ? MR_SOURCE_CACHED :
 	       row == MR_STAT_local   ? MR_SOURCE_LOCAL : MR_SOURCE_PASS;
 }

@@ -57,8 +57,17 @@ MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
 	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, zero, &s->query);
 }
 
+/* What the filter said, for the dry program. */
+MR_INLINE void life_tell(struct life *l, const struct mr_decision *d)
+{
+	l->why->verdict = d->verdict.kind;
+	l->why->list = d->verdict.list;
+	l->why->depth = d->depth;
+	l->why->entry = d->entry;
+}
+
 /* May the client ask here, and what does the filter say? */
-MR_INLINE enum mr_stat life_judge(struct life *l)
+MR_INLINE enum mr_stat life_judge(struct xdp_md *ctx, struct life *l)
 {
 	struct mr_scratch *s = l->s;
 	__u32 labels = s->name.labels & 31, active = MR_READ(s->active) & 1;
@@ -70,18 +79,16 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 		s->place = answer_place(s, s->key, l->secret);
 		answer_touch(l->conf, s->place);
 	}
-	client_group(l->conf, l->secret, s);
+	client_group(ctx, l->conf, l->secret, s);
 	world_barrier();
-	rule_find(&l->conf->unit[active], l->secret, s, labels);
+	rule_find(l->conf, &l->conf->unit[active], l->secret, s, labels);
 	world_barrier();
 	if (l->why) {
-		l->why->verdict = s->decision.verdict.kind;
-		l->why->list = s->decision.verdict.list;
+		life_tell(l, &s->decision);
 		l->why->group = s->client.group;
 		l->why->access = s->client.access;
-		l->why->depth = s->decision.depth;
+		l->why->paused = rule_paused(l->conf, s);
 		l->why->unit = active;
-		l->why->entry = s->decision.entry;
 		l->why->filter_generation = l->conf->filter_generation;
 	}
 	if (s->client.access != MR_ACCESS_ALLOW)
@@ -89,23 +96,65 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 	return s->decision.verdict.kind == MR_ASK ? MR_STAT_pass_ask : PACKET_GO_ON;
 }
 
+/* The text that goes with the list that blocks, if the group wants one. */
+MR_INLINE const struct mr_ede *life_text(const struct life *l, const struct mr_block *b)
+{
+	__u32 i = l->conf->unit[l->s->active & 1].ede_base + l->s->decision.verdict.list;
+
+	return b->ede == MR_BLOCK_EDE_TEXT ? bpf_map_lookup_elem(&mr_ede, &i) : 0;
+}
+
+/* Answer as the client's group is told that a name is blocked, or that there is no such type. */
 MR_INLINE enum mr_stat life_blocked(struct life *l)
 {
 	struct mr_scratch *s = l->s;
+	const struct mr_block *b = &rule_group(l->conf, s)->block;
+	int withheld = s->row == MR_STAT_withheld;
 
 	if (!(s->query.flags & DNS_RD))
 		return MR_STAT_pass_rd;
-	reply_blocked(&s->reply, l->conf, &s->query);
 	s->source = MR_SOURCE_BLOCKED;
+	reply_blocked(&s->reply, b, withheld ? MR_BLOCK_NODATA : b->mode, l->conf->recursion, &s->query);
+	if (!s->query.edns)
+		return PACKET_GO_ON;
+	world_barrier();
+	if (withheld)
+		reply_opt(&s->reply, s->query.dnssec_ok, 0);
+	else
+		reply_opt_blocked(&s->reply, b->ede, &s->query, life_text(l, b));
 	return PACKET_GO_ON;
 }
 
-/* Links of a chain that are in the filter are for user space, unless the question itself is allowed. */
-MR_INLINE int life_chain_asks(const struct mr_scratch *s)
+MR_INLINE int life_allowed(const struct mr_scratch *s)
 {
-	if (s->decision.verdict.kind == MR_ALLOW || s->decision.verdict.kind == MR_IMPORTANT_ALLOW)
-		return 0;
-	return (mr_load64(&s->answer.chain[0]) | mr_load64(&s->answer.chain[4])) != 0;
+	return s->decision.verdict.kind == MR_ALLOW || s->decision.verdict.kind == MR_IMPORTANT_ALLOW;
+}
+
+/*
+ * Judge the links of an answer's chain, unless the question itself is allowed.
+ * A link that blocks stands for the name from here on; one that only user space
+ * can tell about, or that is in a local zone, passes.
+ */
+MR_INLINE enum mr_stat life_links(struct life *l)
+{
+	struct mr_scratch *s = l->s;
+	__u32 kind;
+
+	if (life_allowed(s) || !(mr_load64(&s->answer.chain[0]) | mr_load64(&s->answer.chain[4])))
+		return PACKET_GO_ON;
+	rule_find_links(l->conf, &l->conf->unit[s->active & 1], s);
+	kind = s->link.verdict.kind;
+	if (kind == MR_NONE || kind == MR_ALLOW || kind == MR_IMPORTANT_ALLOW)
+		return PACKET_GO_ON;
+	if (l->why) {
+		life_tell(l, &s->link);
+		l->why->chain_set = mr_entry_set(s->link.entry);
+	}
+	if (!mr_verdict_blocks(kind))
+		return MR_STAT_pass_ask;
+	s->decision = s->link;
+	s->row = MR_STAT_blocked;
+	return PACKET_GO_ON;
 }
 
 /* The coarse clock changes with the count of ticks, so it is asked once a tick; the count is no call. */
@@ -144,19 +193,43 @@ MR_INLINE enum mr_stat life_cached(struct life *l)
 	stat = answer_fit(&s->answer, l->conf, &s->query, &s->decision, s->now);
 	if (stat)
 		return stat;
-	if (life_chain_asks(s))
-		return MR_STAT_pass_ask;
-	answer_dress(&s->answer, &s->query, &s->reply, s->now);
-	s->source = s->answer.flags & MR_ANSWER_LOCAL ? MR_SOURCE_LOCAL : MR_SOURCE_CACHED;
+	s->row = s->answer.flags & MR_ANSWER_LOCAL ? MR_STAT_local : MR_STAT_cached;
+	s->source = count_source(s->row);
 	s->unit = unit;
-	return PACKET_GO_ON;
+	stat = life_links(l);
+	world_barrier();	/* else the verifier follows all that is behind once more for each way through the links */
+	return stat;
+}
+
+/* Which answer it is to be; its row tells, and what comes out of the table stands in the reply but for its dress. */
+MR_INLINE enum mr_stat life_choose(struct life *l)
+{
+	struct mr_scratch *s = l->s;
+	__u32 kind = s->decision.verdict.kind;
+
+	if (mr_verdict_blocks(kind)) {
+		s->row = MR_STAT_blocked;
+		return PACKET_GO_ON;
+	}
+	if (kind == MR_NONE && mr_group_withholds(rule_group(l->conf, s), s->query.qtype)) {
+		s->row = MR_STAT_withheld;
+		return PACKET_GO_ON;
+	}
+	return life_cached(l);
 }
 
 MR_INLINE enum mr_stat life_answer(struct life *l)
 {
-	__u32 kind = l->s->decision.verdict.kind;
+	struct mr_scratch *s = l->s;
+	enum mr_stat stat = life_choose(l);
 
-	return kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK ? life_blocked(l) : life_cached(l);
+	if (stat)
+		return stat;
+	world_barrier();
+	if (s->row == MR_STAT_blocked || s->row == MR_STAT_withheld)
+		return life_blocked(l);
+	answer_dress(&s->answer, &s->query, &s->reply, s->now);
+	return PACKET_GO_ON;
 }
 
 /*
@@ -212,7 +285,7 @@ MR_INLINE enum mr_stat life_of(struct xdp_md *ctx, struct life *l)
 	if (stat)
 		return stat;
 	world_barrier();
-	stat = life_judge(l);
+	stat = life_judge(ctx, l);
 	if (stat)
 		return stat;
 	world_barrier();
@@ -237,8 +310,9 @@ MR_INLINE enum mr_stat life_row(enum mr_stat stat, const struct life *l)
 {
 	if (stat)
 		return stat;
-	return l->s->source == MR_SOURCE_BLOCKED ? MR_STAT_blocked :
-	       l->s->source == MR_SOURCE_LOCAL   ? MR_STAT_local : MR_STAT_cached;
+	return l->s->row == MR_STAT_blocked  ? MR_STAT_blocked :
+	       l->s->row == MR_STAT_withheld ? MR_STAT_withheld :
+	       l->s->row == MR_STAT_local    ? MR_STAT_local : MR_STAT_cached;
 }
 
 SEC("xdp")

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include "maps/answer.h"
 #include "maps/config.h"
+#include "maps/ede.h"
 #include "maps/event.h"
 #include "maps/stats.h"
 #include "maps/why.h"
@@ -51,6 +52,7 @@ MAPPED_ARRAY(mr_secret, struct mr_secret, 1);
 MAPPED_ARRAY(mr_filter, struct mr_filter_bucket, 2);	/* load: both units */
 MAPPED_ARRAY(mr_bloom, __u64, 2);			/* load: both units */
 MAPPED_ARRAY(mr_verdicts, struct mr_verdict, 2);	/* load: both units */
+MAPPED_ARRAY(mr_ede, struct mr_ede, MR_UNITS * MR_LISTS_MAX);
 MAPPED_ARRAY(mr_clients, struct mr_client_bucket, MR_CLIENT_BUCKETS);
 MAPPED_ARRAY(mr_buckets, struct mr_answer_bucket, 1);	/* load */
 MAPPED_ARRAY(mr_answers, struct mr_page, 1);		/* load */

@@ -23,13 +23,16 @@
 
 /* The tail, and what the header says about it. */
 struct reply {
-	__u8 tail[REPLY_TAIL_MASK + 1 + 24];	/* a masked offset and an OPT fit */
+	__u8 tail[REPLY_TAIL_MASK + 1 + 8 * (MR_EDE_WORDS + 2)];	/* a masked offset and an OPT with a text fit */
 	__u64 sum;			/* of the tail, as if it began at an even offset */
 	__u32 len;
 	__u16 flags;			/* host order: AA, AD, RA and rcode; the rest comes from the query */
 	__u16 answers;
 	__u16 authorities;
-	__u16 pad;
+	__u16 text;			/* the OPT has an EDE with a text */
+	__u64 bare_sum;			/* then: of the tail before the OPT, and its length */
+	__u32 bare_len;
+	__u32 pad;
 	__u8 front[REPLY_FRONT_MAX];	/* where the front waits while the frame grows at its head */
 };
 
@@ -162,8 +165,44 @@ MR_INLINE void reply_opt(struct reply *r, __u32 dnssec_ok, __u32 ede)
 	r->len = at + sizeof(struct mr_opt) + (ede ? sizeof(struct mr_opt_ede) : 0);
 }
 
+/* Append our OPT with an EDE that has a text. */
+MR_INLINE void reply_opt_text(struct reply *r, __u32 dnssec_ok, const struct mr_ede *text)
+{
+	__u32 at = r->len & REPLY_TAIL_MASK, shift = 8 * (at & 7), i;
+	__u64 first = REPLY_WORD(0, 0, DNS_OPT, REPLY_HIGH(MR_EDNS_SIZE), REPLY_LOW(MR_EDNS_SIZE), 0, 0, 0);
+	__u64 before, w;
+	__u8 *p = reply_at(r, at);
+
+	first |= (__u64)(dnssec_ok & 1) << 63;
+	r->text = 1;
+	r->bare_len = at;
+	r->bare_sum = r->sum;
+	mr_store64(p, (mr_load64(p) & ~(~0ULL << shift)) | first << shift);
+	before = first;
+	MR_UNROLL
+	for (i = 0; i < MR_EDE_WORDS; i++) {
+		w = MR_READ(text->word[i]);
+		mr_store64(p + 8 * (i + 1), reply_over(before, at) | w << shift);
+		before = w;
+		MR_ORDER();
+	}
+	mr_store64(p + 8 * (MR_EDE_WORDS + 1), reply_over(before, at));
+	r->sum += csum_shift(mr_sum_add(MR_READ(text->sum), first), at);
+	r->len = at + 8 + MR_READ(text->len);
+}
+
+/* Take the text of the EDE out again, for a frame that cannot grow so far. */
+MR_INLINE void reply_without_text(struct reply *r, __u32 dnssec_ok)
+{
+	r->len = r->bare_len;
+	r->sum = r->bare_sum;
+	r->text = 0;
+	reply_opt(r, dnssec_ok, MR_EDE_BLOCKED);
+}
+
 MR_INLINE void reply_init(struct reply *r)
 {
+	r->text = 0;
 	r->sum = 0;
 	r->len = 0;
 	r->flags = 0;
@@ -171,21 +210,33 @@ MR_INLINE void reply_init(struct reply *r)
 	r->authorities = 0;
 }
 
+/* The OPT of a blocked answer, for who has EDNS; any client takes one with a text (block.h). */
+MR_INLINE void reply_opt_blocked(struct reply *r, __u32 ede, const struct query *q, const struct mr_ede *text)
+{
+	if (ede == MR_BLOCK_EDE_TEXT && text && text->len)
+		reply_opt_text(r, q->dnssec_ok, text);
+	else
+		reply_opt(r, q->dnssec_ok, ede == MR_BLOCK_EDE_NONE ? 0 : MR_EDE_BLOCKED);
+}
+
 /**
- * Put together the answer for a blocked name, in the mode of the settings.
+ * Put together the answer for a blocked name, in the mode of the client's group,
+ * its OPT excluded.
  *
  * What has no address here gets a SOA: NOERROR without data, or NXDOMAIN.
+ *
+ * @mode  of @b, or MR_BLOCK_NODATA for a type that the group does not get
  */
-MR_INLINE void reply_blocked(struct reply *r, const struct mr_conf *conf, const struct query *q)
+MR_INLINE void reply_blocked(struct reply *r, const struct mr_block *b, __u32 mode, __u32 recursion,
+			     const struct query *q)
 {
-	const struct mr_block *b = &conf->block;
 	__be32 ttl = bpf_htonl(b->ttl);
-	__u32 mode = b->mode, custom = mode == MR_BLOCK_CUSTOM;
+	__u32 custom = mode == MR_BLOCK_CUSTOM;
 	int address = custom || mode == MR_BLOCK_NULL;
 	__be32 six[4];
 
 	reply_init(r);
-	r->flags = conf->recursion ? DNS_RA : 0;
+	r->flags = recursion ? DNS_RA : 0;
 	if (mode == MR_BLOCK_REFUSED) {
 		r->flags |= 5;
 	} else if (address && q->qtype == DNS_A) {
@@ -201,8 +252,6 @@ MR_INLINE void reply_blocked(struct reply *r, const struct mr_conf *conf, const 
 		if (mode == MR_BLOCK_NXDOMAIN)
 			r->flags |= 3;
 	}
-	if (q->edns)
-		reply_opt(r, q->dnssec_ok, MR_EDE_BLOCKED);
 }
 
 /**
@@ -349,6 +398,20 @@ MR_INLINE void reply_store(struct world_frame *f, __u32 front, struct reply *r, 
 		mr_store64(p, reply_get(r, len - 8));
 }
 
+/* Bring the frame to the size of its answer; the text of a blocked one goes before the answer does. */
+MR_INLINE enum reply_growth reply_fit(struct world_frame *f, const struct packet *p, const struct query *q,
+				      struct reply *r, __u32 front)
+{
+	enum reply_growth grown;
+
+	grown = reply_resize(f, r, front, (int)(front + (r->len & REPLY_TAIL_MASK)) - (int)p->frame_len);
+	if (grown != REPLY_NO_ROOM || !r->text)
+		return grown;
+	reply_without_text(r, q->dnssec_ok);
+	world_barrier();
+	return reply_resize(f, r, front, (int)(front + (r->len & REPLY_TAIL_MASK)) - (int)p->frame_len);
+}
+
 /**
  * Turn the frame into the answer whose tail is ready.
  *
@@ -358,12 +421,12 @@ MR_INLINE enum reply_growth reply_send(struct world_frame *f, const struct packe
 				       struct reply *r)
 {
 	__u32 question = (q->name_len & 511) + 4;
-	__u32 front = (p->udp & PACKET_UDP_MASK) + sizeof(struct udphdr) + DNS_HEADER + question;
-	__u32 len = r->len & REPLY_TAIL_MASK;
-	enum reply_growth grown = reply_resize(f, r, front, (int)(front + len) - (int)p->frame_len);
+	__u32 front = (p->udp & PACKET_UDP_MASK) + sizeof(struct udphdr) + DNS_HEADER + question, len;
+	enum reply_growth grown = reply_fit(f, p, q, r, front);
 
 	if (grown == REPLY_NO_ROOM)
 		return grown;
+	len = MR_READ(r->len) & REPLY_TAIL_MASK;
 	if (reply_headers(f, p, q, r, sizeof(struct udphdr) + DNS_HEADER + question + len))
 		return REPLY_NO_ROOM;
 	reply_store(f, front, r, len);

@@ -61,8 +61,20 @@ MR_INLINE void rule_probe(const struct mr_unit *u, struct mr_hash h, struct mr_f
 	world_barrier();
 }
 
-/* Weigh one entry for a group; a cell that is not there asks. */
-MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u32 depth, struct mr_decision *d)
+MR_INLINE const struct mr_group *rule_group(const struct mr_conf *conf, const struct mr_scratch *s)
+{
+	return &conf->group[s->client.group & (MR_GROUPS_MAX - 1)];
+}
+
+/* Whether blocks are lifted for whoever asks. */
+MR_INLINE int rule_paused(const struct mr_conf *conf, const struct mr_scratch *s)
+{
+	return MR_READ(rule_group(conf, s)->paused) || (s->client.flags & MR_CLIENT_PAUSED);
+}
+
+/* Weigh one entry for the client's group; a cell that is not there asks, and a block that is lifted is none. */
+MR_INLINE void rule_weigh(const struct mr_conf *conf, const struct mr_unit *u, const struct mr_scratch *s, __u64 entry,
+			  __u32 depth, struct mr_decision *d)
 {
 	struct mr_verdict v = { MR_ASK, 0, 0, 0 }, *cell;
 	__u32 i;
@@ -70,10 +82,12 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u
 	if (!mr_entry_set(entry))
 		return;
 	world_barrier();	/* most names have one entry: nothing is worked out for the other */
-	i = mr_verdict_cell(u, group, mr_entry_set(entry));
+	i = mr_verdict_cell(u, s->client.group, mr_entry_set(entry));
 	cell = bpf_map_lookup_elem(&mr_verdicts, &i);
 	if (cell)
-		v = *cell;
+		v = mr_verdict_load(cell);
+	if (mr_verdict_blocks(v.kind) && rule_paused(conf, s))
+		return;
 	mr_decide(d, v, entry, depth);
 }
 
@@ -85,10 +99,11 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u
  * Parents are hashed here, those alone that have a depth at which there are
  * entries; in the order of mr_filter_decide(), the longest first.
  */
-MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret, struct mr_scratch *s, __u32 labels)
+MR_INLINE void rule_find(const struct mr_conf *conf, const struct mr_unit *u, const struct mr_secret *secret,
+			 struct mr_scratch *s, __u32 labels)
 {
 	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
-	__u32 group = s->client.group, i, rest, depth;
+	__u32 i, rest, depth;
 	struct mr_hash h;
 
 	s->decision = none;
@@ -96,8 +111,8 @@ MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret
 	MR_WRITE(s->depths, u->depths << 1 << (31 - labels));
 	if (s->listed) {
 		rule_probe(u, mr_name_hashed(&s->name, labels), &s->found);
-		rule_weigh(u, group, s->found.exact, labels, &s->decision);
-		rule_weigh(u, group, s->found.subtree, labels, &s->decision);
+		rule_weigh(conf, u, s, s->found.exact, labels, &s->decision);
+		rule_weigh(conf, u, s, s->found.subtree, labels, &s->decision);
 	}
 	for (i = 0; i < MR_LABELS_MAX; i++) {
 		world_opaque(u);	/* or a dozen addresses are made ready before the loop, which most names do not enter */
@@ -114,7 +129,26 @@ MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret
 		if (!rule_maybe(u, h))
 			continue;
 		rule_probe(u, h, &s->found);
-		rule_weigh(u, group, s->found.subtree, depth, &s->decision);
+		rule_weigh(conf, u, s, s->found.subtree, depth, &s->decision);
+	}
+}
+
+/*
+ * Decide about the sets that the CNAME chain of the answer in hand touches: the
+ * strongest verdict counts, in s->link, as it would for a name that is in all
+ * of them.
+ */
+MR_INLINE void rule_find_links(const struct mr_conf *conf, const struct mr_unit *u, struct mr_scratch *s)
+{
+	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
+	__u64 set;
+	__u32 i;
+
+	s->link = none;
+	for (i = 0; i < MR_CHAIN_MAX; i++) {
+		set = MR_READ(s->answer.chain[i]);
+		rule_weigh(conf, u, s, (set & (MR_SETS_MAX - 1)) << MR_ENTRY_SET_SHIFT, 0, &s->link);
+		world_barrier();
 	}
 }
 

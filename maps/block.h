@@ -5,17 +5,19 @@
  * Used by bpf/reply.h and by the daemon, so that both say the same: an A or
  * AAAA record in the modes that have one, else a SOA (RFC 2308) whose owner is
  * the question, with root names and the block TTL as its TTL and MINIMUM;
- * REFUSED has neither.  With EDNS, Extended DNS Error 15 (RFC 8914) without
- * text rides in the OPT.
+ * REFUSED has neither.  With EDNS, Extended DNS Error 15 (RFC 8914) rides in
+ * the OPT, with the text of ede.h where the group wants it.  With the longest
+ * name and the longest text that is no more than any client takes; but a frame
+ * that cannot grow so far goes without the text.  A type that the group does not
+ * get is answered as a name without data, without an error.
  */
 #ifndef MAPS_BLOCK_H
 #define MAPS_BLOCK_H
 
-#include "maps/types.h"
+#include "maps/ede.h"
 
 #define MR_OWNER_QUESTION 0xc00c	/* compression pointer to offset 12 */
 #define MR_EDNS_SIZE      1232		/* what our OPT announces */
-#define MR_EDE_BLOCKED    15
 #define MR_SOA_SERIAL     1
 #define MR_SOA_REFRESH    3600
 #define MR_SOA_RETRY      600
@@ -66,5 +68,8 @@ struct mr_opt_ede {
 	__be16 len;
 	__be16 info;
 } __attribute__((packed));
+
+_Static_assert(12 + MR_NAME_MAX + 4 + sizeof(struct mr_rr_soa) + 8 + 9 + MR_EDE_TEXT_MAX <= 512,
+	       "a blocked answer with a text is one for all clients");
 
 #endif

@@ -25,6 +25,13 @@ enum mr_block_mode {
 	MR_BLOCK_CUSTOM,		/* the two addresses below, other types NODATA */
 };
 
+/* What a blocked answer says about why, to who has EDNS; Extended DNS Error 15 (RFC 8914). */
+enum mr_block_ede {
+	MR_BLOCK_EDE_TEXT,		/* with the name of the list, where mr_ede has it */
+	MR_BLOCK_EDE_CODE,
+	MR_BLOCK_EDE_NONE,
+};
+
 struct mr_iface {
 	__u32 ifindex;			/* 0: no such row */
 	__u8 mac[6];
@@ -38,7 +45,8 @@ struct mr_service {
 
 struct mr_block {
 	__u8 mode;			/* enum mr_block_mode */
-	__u8 pad[3];
+	__u8 ede;			/* enum mr_block_ede */
+	__u8 pad[2];
 	__u32 ttl;			/* seconds */
 	__be32 ipv4;
 	__be32 ipv6[4];
@@ -51,10 +59,19 @@ struct mr_block {
 /* What is of a group alone, whatever the name. */
 struct mr_group {
 	struct mr_block block;		/* how it is told that a name is blocked */
-	__u32 paused;			/* not 0: blocks are lifted; one word, so that a pause is one store */
 	__u16 nodata[MR_GROUP_TYPES];	/* types (host order) that are answered as if there were none; 0 behind the last */
+	__u32 paused;			/* not 0: blocks are lifted; one word, so that a pause is one store */
 	__u32 pad;
-};
+} __attribute__((aligned(8)));
+
+/* Whether a type, which is not 0, is one of those that a group does not get: all four are compared at once. */
+MR_INLINE int mr_group_withholds(const struct mr_group *g, __u32 qtype)
+{
+	const __u64 ones = 0x0001000100010001ULL;
+	__u64 types = MR_READ(*(const mr_word *)g->nodata), differ = types ^ qtype * ones;
+
+	return types && ((differ - ones) & ~differ & ones << 15);
+}
 
 struct mr_conf {
 	__u64 magic;
@@ -76,9 +93,11 @@ struct mr_conf {
 	struct mr_outcome client_default;
 	__u32 client_generation;	/* raised when a client's outcome may have changed; 0: outcomes are not remembered */
 	__u32 any_answers;		/* 0: no answer is kept under MR_KEY_ANY, so none is looked for */
+	__u32 client_macs;		/* rows of mr_clients that are MACs; 0: none is looked for */
+	__u32 pad;
 	struct mr_service service[MR_SERVICES_MAX];
 	struct mr_iface iface[MR_IFACES_MAX];
-	struct mr_block block;
+	struct mr_group group[MR_GROUPS_MAX];
 	struct mr_unit unit[MR_UNITS];
 	__u32 generation[MR_GENERATIONS];	/* 0: flush-all; the rest: one per local zone */
 };

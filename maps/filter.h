@@ -44,13 +44,16 @@ enum mr_verdict_kind {
 	MR_VERDICTS
 };
 
-/* What a set means to a group: cell [group * unit.sets + set] of the unit's part of mr_verdicts. */
+/*
+ * What a set means to a group: cell [group * unit.sets + set] of the unit's part of mr_verdicts.
+ * One word, since the daemon changes cells in place when a schedule does.
+ */
 struct mr_verdict {
 	__u8 kind;			/* enum mr_verdict_kind */
 	__u8 pad;
 	__u16 list;			/* the list or rule that decided, for counters and the log */
 	__u32 pad2;
-};
+} __attribute__((aligned(8)));
 
 /* An entry that found no place: its hash, and the entry as it would stand in a bucket; all zero: an empty row. */
 struct mr_stash_entry {
@@ -71,7 +74,7 @@ struct mr_unit {
 	__u64 entries;
 	__u64 fingerprint;		/* of the secret the tags were made with */
 	__u32 stash_count;
-	__u32 pad;
+	__u32 ede_base;			/* element of mr_ede that belongs to list 0 */
 	struct mr_stash_entry stash[MR_STASH_MAX];
 };
 
@@ -192,6 +195,20 @@ MR_INLINE __u32 mr_verdict_cell(const struct mr_unit *u, __u32 group, __u32 set)
 	return MR_READ(u->verdict_base) + group * sets + set;
 }
 
+/* Read a cell whole. */
+MR_INLINE struct mr_verdict mr_verdict_load(const struct mr_verdict *cell)
+{
+	__u64 w = MR_READ(*(const mr_word *)cell);
+	struct mr_verdict v = { w & 0xff, 0, w >> 16 & 0xffff, 0 };
+
+	return v;
+}
+
+MR_INLINE int mr_verdict_blocks(__u32 kind)
+{
+	return kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK;
+}
+
 /* Weigh an entry that matches: the stronger verdict stays, the earlier one among equals. */
 MR_INLINE void mr_decide(struct mr_decision *d, struct mr_verdict v, __u64 entry, __u32 depth)
 {
@@ -234,7 +251,7 @@ MR_INLINE void mr_filter_weigh(const struct mr_unit *u, const struct mr_verdict 
 	if (!mr_entry_set(entry))
 		return;
 	if (cell != ~0U)
-		v = verdicts[cell];
+		v = mr_verdict_load(&verdicts[cell]);
 	mr_decide(d, v, entry, depth);
 }
 

@@ -13,6 +13,7 @@
 #include "maps/block.h"
 #include "maps/client.h"
 #include "maps/config.h"
+#include "maps/ede.h"
 #include "maps/event.h"
 #include "maps/stats.h"
 #include "maps/why.h"
@@ -35,9 +36,15 @@ AT(struct mr_answer, ttl_at, 72);
 SIZE(struct mr_client_bucket, 64);
 SIZE(struct mr_event, 304);
 AT(struct mr_event, name, 48);
-SIZE(struct mr_conf, 5072);
+SIZE(struct mr_outcome, 4);
+SIZE(struct mr_group, 48);
+AT(struct mr_group, nodata, 32);
+SIZE(struct mr_unit, 312);
+SIZE(struct mr_conf, 8120);
+AT(struct mr_conf, group, 328);
+SIZE(struct mr_ede, 64);
 SIZE(struct mr_rr_a, 16);
 SIZE(struct mr_rr_aaaa, 28);
 SIZE(struct mr_rr_soa, 34);
 SIZE(struct mr_opt, 11);
-SIZE(struct mr_why, 64);
+SIZE(struct mr_why, 72);

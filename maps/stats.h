@@ -18,6 +18,7 @@
 #define MR_STATS(ROW) \
 	ROW(MARK,   packets,            "frames the program saw") \
 	ROW(ANSWER, blocked,            "answered: blocked by the filter") \
+	ROW(ANSWER, withheld,           "answered: a type that the group does not get") \
 	ROW(ANSWER, cached,             "answered: from the table of answers") \
 	ROW(ANSWER, local,              "answered: from a local zone") \
 	ROW(PASS,   pass_other,         "not DNS for us: another protocol, port, address or MAC") \

@@ -27,6 +27,8 @@ static const char *verdict(const json_t *side, char *buf, size_t size)
 
 	if (*list)
 		n += (size_t)snprintf(buf + n, n < size ? size - n : 0, " by list \"%s\"", list);
+	if (ctl_number(side, "chain_set") && n < size)
+		n += (size_t)snprintf(buf + n, size - n, ", for a name in the answer's CNAME chain");
 	if (*entry && n < size)
 		snprintf(buf + n, size - n, ", entry %s with %llu labels", entry, (unsigned long long)ctl_number(side, "depth"));
 	return buf;
@@ -63,8 +65,9 @@ static void show_kernel(const json_t *k)
 	printf("kernel   %s: %s\n", ctl_bool(k, "answered") ? "answers" : "passes it to the daemon", help);
 	table_row(t, "counter", ctl_text(k, "stat.name"));
 	table_row(t, "verdict", verdict(k, line, sizeof(line)));
-	snprintf(line, sizeof(line), "%s (%llu), access: %s", ctl_text(k, "group_name"),
-		 (unsigned long long)ctl_number(k, "group"), ctl_text(k, "access"));
+	snprintf(line, sizeof(line), "%s (%llu), access: %s%s", ctl_text(k, "group_name"),
+		 (unsigned long long)ctl_number(k, "group"), ctl_text(k, "access"),
+		 ctl_bool(k, "paused") ? ", paused: nothing is blocked" : "");
 	table_row(t, "group", line);
 	snprintf(line, sizeof(line), "unit %llu, generation %llu", (unsigned long long)ctl_number(k, "unit"),
 		 (unsigned long long)ctl_number(k, "filter_generation"));

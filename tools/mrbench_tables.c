@@ -32,6 +32,7 @@ struct bench_tables {
 	uint32_t *held[BENCH_SPACES];	/* numbers of the names that have an answer */
 	uint32_t held_count[BENCH_SPACES];
 	uint64_t filter_bytes, answer_bytes;
+	uint32_t generation;		/* of the filter in force */
 	uint32_t insns;
 };
 
@@ -85,6 +86,7 @@ static int fill_filter(struct bench_tables *t, const struct bench_sizes *s, stru
 		goto out;
 	verdicts = filter_verdicts(t->filter, &group, 1);
 	err = verdicts ? kern_filter_publish(t->kern, t->filter, verdicts, 1, &view, &mapped, reterr) : -ENOMEM;
+	t->generation = view.generation;
 	if (!err && !mapped)
 		err = err_why(reterr, -EOPNOTSUPP, "the filter did not go into the kernel's tables");
 	if (!err)
@@ -116,7 +118,7 @@ static int put_answer(struct bench_tables *t, enum bench_space space, uint32_t n
 				   negative ? sizeof(soa) : sizeof(record), !negative, negative, now, &a);
 	if (err)
 		return err;
-	kern_answer_put(t->kern, a, now);
+	kern_answer_put(t->kern, a, false, t->generation, now);
 	dns_answer_unref(a);
 	return 0;
 }
@@ -204,7 +206,7 @@ int bench_tables_new(const struct bench_sizes *sizes, const char *interface, str
 		.interface_count = 1, .mode = KERN_NATIVE, .required = true, .pin_root = PIN_ROOT, .listen = listen, .listens = 2,
 		/* One in eight more than is asked for: pages are cut into sizes. */
 		.answers = (sizes->answers + sizes->hot) / 8 * 9 + 64, .filter_entries = sizes->names + sizes->hot,
-		.recursion = true, .block = { .mode = MR_BLOCK_NULL, .ttl = 10 },
+		.recursion = true,
 	};
 	int err = -ENOMEM;
 

@@ -52,7 +52,8 @@ static void reply_holds(const uint8_t *msg, int len, const struct dns_query *q)
 
 static void as_query(const uint8_t *msg, size_t size)
 {
-	struct dns_block block = { .ttl = 60 };
+	struct dns_block block = { .ttl = 60, .ede = size & 3 };
+	struct mr_ede ede;
 	struct dns_query q;
 	int rcode = dns_query_parse(msg, size, &q), len;
 
@@ -64,8 +65,9 @@ static void as_query(const uint8_t *msg, size_t size)
 	if (rcode)
 		return;
 	HOLDS(q.edns.size >= 512 || !q.edns.present);
+	mr_ede_render(&ede, "a list with a name of more than forty octets");
 	for (block.mode = MR_BLOCK_NULL; block.mode <= MR_BLOCK_CUSTOM; block.mode++) {
-		len = dns_reply_blocked(&q, &block, &udp, out, sizeof(out));
+		len = dns_reply_blocked(&q, &block, &ede, &udp, out, sizeof(out));
 		HOLDS(len <= 512);
 		reply_holds(out, len, &q);
 	}

@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MUST(x) ((x) ? (void)0 : abort())
 
 static struct mr_conf conf;
+static struct mr_ede ede;
 static struct mr_secret secret;
 static struct mr_name name;
 static struct reply reply;
@@ -30,8 +31,10 @@ static void settings(unsigned int how)
 	conf.port = 53;
 	conf.services = 2;
 	conf.recursion = how & 1;
-	conf.block.mode = how >> 1 & 7;
-	conf.block.ttl = 300;
+	conf.group[0].block.mode = how >> 1 & 7;
+	conf.group[0].block.ttl = 300;
+	conf.group[0].block.ede = how >> 5 & 3;
+	mr_ede_render(&ede, how >> 7 & 1 ? "a list with a name of more than forty octets" : "ads");
 	conf.service[0].addr[2] = bpf_htonl(0xffff);
 	conf.service[0].addr[3] = bpf_htonl(0xc0000235);
 	conf.service[1].addr[0] = bpf_htonl(0x20010db8);
@@ -125,7 +128,9 @@ static void frame_run(struct world_frame *f, const uint8_t *was, size_t len)
 	struct query q;
 
 	if (parse(f, &p, &q) == PACKET_GO_ON) {
-		reply_blocked(&reply, &conf, &q);
+		reply_blocked(&reply, &conf.group[0].block, conf.group[0].block.mode, conf.recursion, &q);
+		if (q.edns)
+			reply_opt_blocked(&reply, conf.group[0].block.ede, &q, &ede);
 		MUST(DNS_HEADER + q.name_len + 4U + reply.len <= q.limit);
 		if (reply_send(f, &p, &q, &reply) != REPLY_NO_ROOM) {
 			check_answer(was, f, &p, &q);

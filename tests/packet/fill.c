@@ -84,11 +84,12 @@ int fill_open(struct fill *f, const struct fill_size *size, const char **reterr)
 	f->filter = map_memory(f->skel->maps.mr_filter);
 	f->bloom = map_memory(f->skel->maps.mr_bloom);
 	f->verdicts = map_memory(f->skel->maps.mr_verdicts);
+	f->ede = map_memory(f->skel->maps.mr_ede);
 	f->clients = map_memory(f->skel->maps.mr_clients);
 	f->buckets = map_memory(f->skel->maps.mr_buckets);
 	f->answers = map_memory(f->skel->maps.mr_answers);
 	f->why = map_memory(f->skel->maps.mr_why);
-	if (!f->conf || !f->secret || !f->filter || !f->bloom || !f->verdicts || !f->clients || !f->buckets ||
+	if (!f->conf || !f->secret || !f->filter || !f->bloom || !f->verdicts || !f->ede || !f->clients || !f->buckets ||
 	    !f->answers || !f->why)
 		goto out;
 	f->fd = bpf_program__fd(f->skel->progs.fastpath);
@@ -116,6 +117,7 @@ void fill_close(struct fill *f)
 	map_forget(f->filter, f->skel->maps.mr_filter);
 	map_forget(f->bloom, f->skel->maps.mr_bloom);
 	map_forget(f->verdicts, f->skel->maps.mr_verdicts);
+	map_forget(f->ede, f->skel->maps.mr_ede);
 	map_forget(f->clients, f->skel->maps.mr_clients);
 	map_forget(f->buckets, f->skel->maps.mr_buckets);
 	map_forget(f->answers, f->skel->maps.mr_answers);
@@ -152,6 +154,7 @@ void fill_reset(struct fill *f)
 	memset(f->filter, 0, map_bytes(f->skel->maps.mr_filter));
 	memset(f->bloom, 0, map_bytes(f->skel->maps.mr_bloom));
 	memset(f->verdicts, 0, map_bytes(f->skel->maps.mr_verdicts));
+	memset(f->ede, 0, map_bytes(f->skel->maps.mr_ede));
 	memset(f->clients, 0, map_bytes(f->skel->maps.mr_clients));
 	memset(f->buckets, 0, map_bytes(f->skel->maps.mr_buckets));
 	memset(f->answers, 0, map_bytes(f->skel->maps.mr_answers));
@@ -168,9 +171,12 @@ void fill_reset(struct fill *f)
 	c->bucket_mask = f->size.answer_buckets - 1;
 	c->iface[0].ifindex = 1;
 	memcpy(c->iface[0].mac, mac, sizeof(mac));
-	c->block.mode = MR_BLOCK_NULL;
-	c->block.ttl = 10;
+	for (i = 0; i < MR_GROUPS_MAX; i++) {
+		c->group[i].block.mode = MR_BLOCK_NULL;
+		c->group[i].block.ttl = 10;
+	}
 	for (i = 0; i < MR_UNITS; i++) {
+		c->unit[i].ede_base = i * MR_LISTS_MAX;
 		c->unit[i].bucket_base = i * f->size.filter_buckets;
 		c->unit[i].bucket_mask = f->size.filter_buckets - 1;
 		c->unit[i].bloom_base = i * f->size.bloom_words;
@@ -324,32 +330,55 @@ static int fill_client_len(struct mr_conf *c, __u8 len)
 	return 0;
 }
 
+/* Put a row into the bucket of its tag. */
+static int fill_client_row(struct fill *f, __u64 tag, __u8 len, struct mr_outcome outcome)
+{
+	struct mr_client_bucket *b = &f->clients[mr_client_bucket_of(tag)];
+	int i;
+
+	for (i = 0; i < MR_CLIENT_WAYS && b->way[i].tag; i++)
+		;
+	if (i == MR_CLIENT_WAYS)
+		return -1;
+	b->way[i].outcome = outcome;
+	b->way[i].len = len;
+	b->way[i].tag = tag;
+	return 0;
+}
+
+int fill_mac(struct fill *f, const char *mac, struct mr_outcome outcome)
+{
+	__u64 word = 0;
+	__u8 m[8] = { 0 };
+
+	if (sscanf(mac, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", m, m + 1, m + 2, m + 3, m + 4, m + 5) != 6)
+		return -1;
+	word = mr_load64(m);
+	f->conf->client_macs++;
+	return fill_client_row(f, mr_client_tag(mr_prefix_mac(word), MR_CLIENT_MAC, f->secret), MR_CLIENT_MAC, outcome);
+}
+
+void fill_source(struct fill *f, __u32 list, const char *name)
+{
+	mr_ede_render(&f->ede[f->conf->unit[f->conf->active & 1].ede_base + list], name);
+}
+
 int fill_client(struct fill *f, const char *prefix, __u16 group, enum mr_access access)
 {
-	struct mr_client_bucket *b;
+	struct mr_outcome outcome = { .group = group, .access = access };
 	unsigned int len, more;
 	struct mr_prefix p;
 	char text[64];
 	__u8 addr[16];
-	__u64 tag;
-	int i;
 
 	if (sscanf(prefix, "%63[^/]/%u", text, &len) != 2 || fill_address(text, addr, &more))
 		return -1;
 	len += more;
 	p.hi = __builtin_bswap64(mr_load64(addr));
 	p.lo = __builtin_bswap64(mr_load64(addr + 8));
-	tag = mr_client_tag(mr_prefix_cut(p, len), len, f->secret);
-	b = &f->clients[mr_client_bucket_of(tag)];
-	for (i = 0; i < MR_CLIENT_WAYS && b->way[i].tag; i++)
-		;
-	if (i == MR_CLIENT_WAYS || fill_client_len(f->conf, (__u8)len))
+	if (fill_client_len(f->conf, (__u8)len))
 		return -1;
-	b->way[i].outcome.group = group;
-	b->way[i].outcome.access = access;
-	b->way[i].len = (__u8)len;
-	b->way[i].tag = tag;
-	return 0;
+	return fill_client_row(f, mr_client_tag(mr_prefix_cut(p, len), len, f->secret), (__u8)len, outcome);
 }
 
 struct mr_answer *fill_slot(const struct fill *f, __u32 unit)

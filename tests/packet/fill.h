@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include "maps/answer.h"
 #include "maps/config.h"
+#include "maps/ede.h"
 #include "maps/stats.h"
 #include "maps/why.h"
 
@@ -34,6 +35,7 @@ struct fill {
 	struct mr_filter_bucket *filter;
 	__u64 *bloom;
 	struct mr_verdict *verdicts;
+	struct mr_ede *ede;
 	struct mr_client_bucket *clients;
 	struct mr_answer_bucket *buckets;
 	__u8 *answers;
@@ -76,7 +78,10 @@ struct fill_answer {
 int fill_open(struct fill *f, const struct fill_size *size, const char **reterr);
 void fill_close(struct fill *f);
 
-/* Empty all maps and set the defaults: everything on, one interface (index 1), no service, one group, no set. */
+/*
+ * Empty all maps and set the defaults: everything on, one interface (index 1),
+ * no service, four groups that block by null addresses, no set.
+ */
 void fill_reset(struct fill *f);
 
 /* Nanoseconds of CLOCK_MONOTONIC_COARSE, which answers are dated in. */
@@ -101,6 +106,12 @@ int fill_rule(struct fill *f, const char *name, __u32 set, int subtree, enum fil
 
 /* A prefix in text, "10.0.0.0/8"; returns 0 or -1. */
 int fill_client(struct fill *f, const char *prefix, __u16 group, enum mr_access access);
+
+/* A MAC in text, "02:00:00:00:00:01"; returns 0 or -1. */
+int fill_mac(struct fill *f, const char *mac, struct mr_outcome outcome);
+
+/* The name of a list for the active unit. */
+void fill_source(struct fill *f, __u32 list, const char *name);
 
 /* Add an answer; returns its unit number, 0 when there is no room for it. */
 __u32 fill_answer(struct fill *f, const struct fill_answer *a);

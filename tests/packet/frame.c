@@ -59,6 +59,8 @@ static size_t frame_l2(struct frame *f, const struct ask *a)
 
 	memcpy(f->b, server_mac, 6);
 	memcpy(f->b + 6, client_mac, 6);
+	if (a->mac)
+		sscanf(a->mac, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", f->b + 6, f->b + 7, f->b + 8, f->b + 9, f->b + 10, f->b + 11);
 	for (i = 0; i < a->vlans; i++, at += 4) {
 		put16(f->b + at, !i && a->outer_ad ? 0x88a8 : 0x8100);
 		put16(f->b + at + 2, 0x2000U + 100 + (unsigned int)i);
@@ -248,6 +250,9 @@ static void say_opt(struct line *l, const __u8 *p, size_t rdlen)
 	for (size_t at = 0; at + 4 <= rdlen; at += 4 + get16(p + 10 + at + 2)) {
 		if (get16(p + 10 + at) == 15 && get16(p + 10 + at + 2) == 2)
 			say(l, " ede %u", get16(p + 10 + at + 4));
+		else if (get16(p + 10 + at) == 15 && get16(p + 10 + at + 2) > 2)
+			say(l, " ede %u \"%.*s\"", get16(p + 10 + at + 4), (int)get16(p + 10 + at + 2) - 2,
+			    (const char *)p + 10 + at + 6);
 		else
 			say(l, " OPTION %u", get16(p + 10 + at));
 	}

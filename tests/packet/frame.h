@@ -29,6 +29,7 @@ struct ask {
 	int vlans;			/* tags in the frame */
 	int outer_ad;			/* the first of them is 802.1ad */
 	int ipv6;
+	const char *mac;		/* the source's, 02:00:00:00:00:01 */
 	const char *from;		/* addresses */
 	const char *to;
 	int sport;			/* 40000 */

@@ -42,20 +42,20 @@ static void world(struct fill *f)
 	fill_answer(f, &(struct fill_answer){ .name = "a.home.example", .qtype = 1, .dns_flags = 0x80, .rr = a });
 }
 
-static void nxdomain(struct fill *f) { f->conf->block.mode = MR_BLOCK_NXDOMAIN; }
-static void nodata(struct fill *f) { f->conf->block.mode = MR_BLOCK_NODATA; }
-static void refused(struct fill *f) { f->conf->block.mode = MR_BLOCK_REFUSED; }
+static void nxdomain(struct fill *f) { f->conf->group[0].block.mode = MR_BLOCK_NXDOMAIN; }
+static void nodata(struct fill *f) { f->conf->group[0].block.mode = MR_BLOCK_NODATA; }
+static void refused(struct fill *f) { f->conf->group[0].block.mode = MR_BLOCK_REFUSED; }
 static void no_recursion(struct fill *f) { f->conf->recursion = 0; }
-static void long_ttl(struct fill *f) { f->conf->block.ttl = 0x01020304; }
-static void ttl_zero(struct fill *f) { f->conf->block.ttl = 0; }
+static void long_ttl(struct fill *f) { f->conf->group[0].block.ttl = 0x01020304; }
+static void ttl_zero(struct fill *f) { f->conf->group[0].block.ttl = 0; }
 
 static void custom(struct fill *f)
 {
 	static const __u8 six[16] = { 0x20, 1, 0x0d, 0xb8, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 0x66 };
 
-	f->conf->block.mode = MR_BLOCK_CUSTOM;
-	memcpy(&f->conf->block.ipv4, "\xc6\x33\x64\x07", 4);
-	memcpy(f->conf->block.ipv6, six, 16);
+	f->conf->group[0].block.mode = MR_BLOCK_CUSTOM;
+	memcpy(&f->conf->group[0].block.ipv4, "\xc6\x33\x64\x07", 4);
+	memcpy(f->conf->group[0].block.ipv6, six, 16);
 }
 
 static void block_root(struct fill *f) { fill_rule(f, ".", BLOCK, 1, FILL_FIRST); }

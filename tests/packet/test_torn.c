@@ -7,6 +7,9 @@
  * each version holds pairs of an address and its complement.  So what protects
  * them is the stamps alone, and a writer that leaves the stamps out must be
  * seen to fail, or this test could not.
+ *
+ * Pauses and meanings of sets change in place as well, word by word: each
+ * answer is then one of two, and whole.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -166,6 +169,73 @@ static int trial_run(const struct trial *t, int number)
 	return !ok;
 }
 
+/* ---- pauses and meanings ---- */
+
+/* One of two lists blocks, or the group is paused. */
+static void *flipper_run(void *arg)
+{
+	struct writer *w = arg;
+	static const struct mr_verdict means[2] = { { MR_BLOCK, 0, 1, 0 }, { MR_IMPORTANT_BLOCK, 0, 2, 0 } };
+	__u32 cell = mr_verdict_cell(&F.conf->unit[0], 0, 1);
+
+	pin(1);
+	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+		w->versions++;
+		MR_WRITE(*(mr_word *)&F.verdicts[cell], *(const mr_word *)&means[w->versions & 1]);
+		MR_WRITE(F.conf->group[0].paused, w->versions >> 1 & 1);
+		for (int i = 0; i < 200; i++)
+			__asm__ volatile("");
+	}
+	return NULL;
+}
+
+static int flips_run(int number)
+{
+	static const char name[] = "pauses and meanings of sets change under load, and each answer is whole";
+	static const char *const lines[] = { "NOERROR rd ra; an A 300 192.0.2.80; opt 1232",
+		"NOERROR rd ra; an A 10 0.0.0.0; opt 1232 ede 15 \"first\"",
+		"NOERROR rd ra; an A 10 0.0.0.0; opt 1232 ede 15 \"the second list\"" };
+	static const struct fill_rr rr[] = { { 1, 300, "\xc0\0\2\x50", 4, 0 }, { 0 } };
+	unsigned long seen[4] = { 0 };
+	struct writer w = { .trial = NULL };
+	__u8 out[FRAME_MAX];
+	pthread_t thread;
+	char line[512];
+	double end;
+	size_t len, i;
+	int ok;
+
+	fill_reset(&F);
+	fill_service(&F, "192.0.2.53");
+	fill_rule(&F, "x.example", 1, 0, FILL_FIRST);
+	fill_source(&F, 1, "first");
+	fill_source(&F, 2, "the second list");
+	fill_answer(&F, &(struct fill_answer){ .name = "x.example", .qtype = 1, .flags = MR_ANSWER_LOCAL,
+					  .dns_flags = 0x80, .rr = rr });
+	frame_ask(&Q, &(struct ask){ .name = "x.example", .edns = 1 });
+	if (pthread_create(&thread, NULL, flipper_run, &w)) {
+		printf("not ok %d - %s\n# no thread\n", number, name);
+		return 1;
+	}
+	for (end = seconds() + 2; seconds() < end;) {
+		if (run_frame(F.fd, Q.b, Q.len, out, &len) != XDP_TX)
+			len = 0;
+		frame_tell(&Q, out, len, line, sizeof(line));
+		for (i = 0; i < 3 && strcmp(line, lines[i]); i++)
+			;
+		if (i == 3 && !seen[3])
+			printf("# %s\n", line);
+		seen[i]++;
+	}
+	atomic_store(&w.stop, 1);
+	pthread_join(thread, NULL);
+	ok = !seen[3] && seen[0] && seen[1] && seen[2];
+	printf("%s %d - %s\n", ok ? "ok" : "not ok", number, name);
+	printf("# figure: %lu changes, %lu answers given, %lu and %lu blocked by one list and the other, %lu otherwise\n",
+	       w.versions, seen[0], seen[1], seen[2], seen[3]);
+	return !ok;
+}
+
 /* One answer, of whole pairs, in the first unit. */
 static void world(void)
 {
@@ -189,13 +259,14 @@ int main(void)
 	}
 	if (run_open(&F))
 		return 0;
-	printf("1..%d\n", count);
+	printf("1..%d\n", count + 1);
 	pin(0);
 	frame_ask(&Q, &(struct ask){ .name = "x.example" });
 	for (int i = 0; i < count; i++) {
 		world();
 		bad += trial_run(&trials[i], i + 1);
 	}
+	bad += flips_run(count + 1);
 	fill_close(&F);
 	return bad != 0;
 }

@@ -23,7 +23,7 @@ static int fake_ask(void *ctx, struct query *q)
 	return 0;
 }
 
-static void fake_publish(void *ctx, const struct dns_answer *a)
+static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation)
 {
 	struct world *w = ctx;
 
@@ -145,8 +145,8 @@ void world_free(struct world *w)
 static int make_filter(struct world *w, struct snapshot *s)
 {
 	char path[] = "/tmp/scenario-filter-XXXXXX";
-	bool uses[2] = { true, true };
-	struct filter_group group = { .uses = uses, .lists = 2 };
+	static const bool both[2] = { true, true }, first[2] = { true, false };
+	const struct filter_group groups[WORLD_GROUPS] = { { .uses = both, .lists = 2 }, { .uses = first, .lists = 2 } };
 	struct err_at at = { 0 };
 	uint64_t asked;
 	int fd = mkstemp(path), err;
@@ -162,12 +162,13 @@ static int make_filter(struct world *w, struct snapshot *s)
 		printf("# %s\n", at.why);
 		return err;
 	}
-	s->verdicts_owned = filter_verdicts(s->filter_owned, &group, 1);
+	s->verdicts_owned = filter_verdicts(s->filter_owned, groups, WORLD_GROUPS);
 	w->unit = *filter_unit(s->filter_owned);
-	w->unit.groups = 1;
+	w->unit.groups = WORLD_GROUPS;
 	s->filter = (struct filter_view){
 		.unit = &w->unit, .buckets = filter_buckets(s->filter_owned),
-		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned,
+		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned, .group = w->group,
+		.ede = w->ede,
 	};
 	return s->verdicts_owned ? 0 : -ENOMEM;
 }
@@ -193,6 +194,14 @@ static void derive(struct snapshot *s)
 	s->prefetch = f->cache_prefetch;
 }
 
+static void group_of(const struct snapshot *s, struct mr_block *ret)
+{
+	ret->mode = s->block.mode;
+	ret->ttl = s->block.ttl;
+	memcpy(&ret->ipv4, s->block.ipv4, 4);
+	memcpy(ret->ipv6, s->block.ipv6, 16);
+}
+
 static struct config *copy_config(const struct config *from)
 {
 	struct config_errors errors = { 0 };
@@ -216,7 +225,7 @@ static struct config *copy_config(const struct config *from)
 int world_snapshot(struct world *w)
 {
 	const struct config_prefixes *p = &w->config->access_allow;
-	struct mr_outcome fallback = { .access = p->count ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW };
+	struct mr_outcome fallback = w->anybody;
 	struct snapshot *s = calloc(1, sizeof(*s));
 	struct clients_row rows[8] = { 0 };
 	struct err_at at = { 0 };
@@ -225,6 +234,7 @@ int world_snapshot(struct world *w)
 
 	if (!s)
 		return -ENOMEM;
+	fallback.access = p->count ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW;
 	s->refs = 1;
 	s->secret = &w->secret;
 	s->config = copy_config(w->config);
@@ -239,6 +249,7 @@ int world_snapshot(struct world *w)
 		return err;
 	}
 	derive(s);
+	group_of(s, &w->group[0].block);
 	resolver_set_snapshot(&w->resolver, s);
 	w->running = true;
 	return 0;

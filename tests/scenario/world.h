@@ -10,6 +10,7 @@
 
 #define WORLD_TAGS 64
 #define WORLD_ASKS 64
+#define WORLD_GROUPS 2			/* the first uses both lists, the second the first list alone */
 
 /* One client's query and what came of it. */
 struct world_client {
@@ -26,7 +27,10 @@ struct world {
 	struct mr_secret secret;
 	struct config *config;
 	struct filter_builder *builder;
-	struct mr_unit unit;		/* that of the filter, for one group */
+	struct mr_unit unit;		/* that of the filter, for all groups */
+	struct mr_outcome anybody;	/* group of who is not in access_allow */
+	struct mr_group group[MR_GROUPS_MAX];	/* the first one blocks as the configuration says */
+	struct mr_ede ede[MR_LISTS_MAX];	/* names of sources; none at first */
 	bool running;			/* the first ask has been made */
 	struct resolver resolver;
 	struct world_client client[WORLD_TAGS];

@@ -59,11 +59,12 @@ static json_t *kernel(const struct control_why *w)
 	if (w->kern_error)
 		return json_pack("{s:o}", "error", *w->kern_reason ? TEXT(w->kern_reason) :
 				 json_string(strerror(abs(w->kern_error))));
-	return json_pack("{s:n, s:b, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:i, s:o, s:s, s:i, s:i, s:o, s:o, s:{s:o, s:o, s:o}, s:o}",
+	return json_pack("{s:n, s:b, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:i, s:o, s:b, s:i, s:s, s:i, s:i, s:o, s:o, s:{s:o, s:o, s:o}, s:o}",
 			 "error", "answered", w->kern.answered, "stat", "name", known ? render_stat_rows[y->stat].name : "?",
 			 "help", known ? render_stat_rows[y->stat].help : "?", "source", PICK(render_sources, y->source), "verdict",
-			 filter_verdict_text(y->verdict), "list", TEXT(w->list), "entry", entry(y->entry), "group",
-			 (int)y->group, "group_name", TEXT(w->group), "access", y->access == MR_ACCESS_ALLOW ? "allow" : "refuse", "depth", (int)y->depth,
+			 filter_verdict_text(y->verdict), "list", TEXT(w->list), "entry", entry(y->chain_set ? 0 : y->entry), "group",
+			 (int)y->group, "group_name", TEXT(w->group), "paused", y->paused != 0, "chain_set",
+			 (int)y->chain_set, "access", y->access == MR_ACCESS_ALLOW ? "allow" : "refuse", "depth", (int)y->depth,
 			 "unit", (int)y->unit, "filter_generation", render_u64(y->filter_generation), "ns",
 			 render_u64(w->kern.ns), "answer", "unit", render_u64(y->answer_unit), "generation",
 			 render_u64(y->answer_generation), "expires_ns", render_u64(y->expires), "reply",

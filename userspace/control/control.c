@@ -152,11 +152,8 @@ static int open_kern(struct control *c, const struct config *config, const struc
 		.listens = config->server_listen.count,
 		.answers = config->fastpath_answers,
 		.recursion = s->udp.recursion,
-		.block = { .mode = s->block.mode, .ttl = s->block.ttl },
 	};
 
-	memcpy(&o.block.ipv4, s->block.ipv4, 4);
-	memcpy(o.block.ipv6, s->block.ipv6, 16);
 	memcpy(o.interfaces, config->fastpath_interfaces.at, sizeof(o.interfaces));
 	err_where(reterr, NULL, 0, "fastpath");
 	return kern_open(&o, &c->secret, &c->kern, reterr);

@@ -93,6 +93,18 @@ static int replace_filter(const struct control *c, const struct config *config, 
 	return write_lists(c, config, reterr);
 }
 
+/* What blocked answers say, from the next filter on. */
+static void publish_names(struct control *c, const struct config_lists *l)
+{
+	const char **names = calloc(l->count + 1, sizeof(*names));
+	unsigned i;
+
+	for (i = 0; names && i < l->count; i++)
+		names[i] = l->at[i].name;
+	kern_sources_publish(c->kern, names, names ? l->count : 0);
+	free(names);
+}
+
 /* Turn the filter's sets into verdicts and put both in force; @f is taken. */
 static int put_in_force(struct control *c, struct snapshot *s, struct filter *f, struct err_at *reterr)
 {
@@ -110,6 +122,7 @@ static int put_in_force(struct control *c, struct snapshot *s, struct filter *f,
 		filter_free(f);
 		return -ENOMEM;
 	}
+	publish_names(c, &s->config->filter_lists);
 	err = kern_filter_publish(c->kern, f, v, g->count, &s->filter, &mapped, reterr);
 	if (err || mapped) {
 		filter_free(f);

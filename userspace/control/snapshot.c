@@ -86,6 +86,17 @@ static struct mr_block kernel_block(const struct snapshot *s)
 	return b;
 }
 
+/* All groups alike, as the configuration has one way of blocking. */
+static void publish_groups(struct control *c, const struct snapshot *s)
+{
+	struct mr_group groups[CONFIG_GROUPS_MAX] = { 0 };
+	unsigned i;
+
+	for (i = 0; i < s->config->groups.count; i++)
+		groups[i].block = kernel_block(s);
+	kern_groups_publish(c->kern, groups, s->config->groups.count);
+}
+
 static void take_list_names(struct control *c, const struct config *config)
 {
 	const struct config_lists *l = &config->filter_lists;
@@ -104,9 +115,9 @@ static void take_list_names(struct control *c, const struct config *config)
 void snapshot_apply(struct control *c, struct snapshot *s)
 {
 	struct snapshot *old = c->snapshot;
-	struct mr_block block = kernel_block(s);
 
-	kern_configure(c->kern, &block, s->udp.recursion);
+	kern_configure(c->kern, s->udp.recursion);
+	publish_groups(c, s);
 	kern_clients_publish(c->kern, s->clients);
 	take_list_names(c, s->config);
 	c->snapshot = s;

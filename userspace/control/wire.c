@@ -138,11 +138,11 @@ static int renew_upstream(struct wire *w, const struct config *config)
 
 /* ---- the packet path ---- */
 
-static void publish(void *ctx, const struct dns_answer *a)
+static void publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation)
 {
 	struct wire *w = ctx;
 
-	kern_answer_put(w->control->kern, a, clock_coarse_ns());
+	kern_answer_put(w->control->kern, a, ask, generation, clock_coarse_ns());
 }
 
 static bool holds(void *ctx, const struct dns_key *key)

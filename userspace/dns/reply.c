@@ -61,6 +61,16 @@ static void put_opt(struct writer *w, bool dnssec_ok, uint16_t rcode, int ede)
 		put(w, &option, sizeof(option));
 }
 
+/* The OPT with an EDE that has a text. */
+static void put_opt_text(struct writer *w, bool dnssec_ok, uint16_t rcode, const struct mr_ede *text)
+{
+	uint8_t first[8] = { 0, 0, DNS_OPT, MR_EDNS_SIZE >> 8, MR_EDNS_SIZE & 0xff, (uint8_t)(rcode >> 4), 0,
+			     dnssec_ok ? 0x80 : 0 };
+
+	put(w, first, sizeof(first));
+	put(w, text->word, text->len);
+}
+
 static size_t opt_len(const struct dns_query *q, int ede)
 {
 	if (!q->edns.present)
@@ -183,8 +193,39 @@ static void put_soa(struct writer *w, uint32_t ttl)
 	put(w, &soa, sizeof(soa));
 }
 
-int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct dns_reply_limits *l,
-		      uint8_t *buf, size_t size)
+void dns_block_take(const struct mr_block *from, struct dns_block *ret)
+{
+	uint32_t word;
+	unsigned i;
+
+	ret->mode = MR_READ(from->mode);
+	ret->ede = MR_READ(from->ede);
+	ret->ttl = MR_READ(from->ttl);
+	word = MR_READ(from->ipv4);
+	memcpy(ret->ipv4, &word, 4);
+	for (i = 0; i < 4; i++) {
+		word = MR_READ(from->ipv6[i]);
+		memcpy(ret->ipv6 + 4 * i, &word, 4);
+	}
+}
+
+void dns_block_withhold(const struct dns_block *of, struct dns_block *ret)
+{
+	*ret = (struct dns_block){ .mode = MR_BLOCK_NODATA, .ede = MR_BLOCK_EDE_NONE, .ttl = of->ttl };
+}
+
+/* The OPT of a blocked answer: any client takes one with a text (maps/block.h). */
+static void put_opt_blocked(struct writer *w, const struct dns_query *q, uint16_t rcode, const struct dns_block *b,
+			    const struct mr_ede *text)
+{
+	if (b->ede == MR_BLOCK_EDE_TEXT && text && text->len)
+		put_opt_text(w, q->edns.dnssec_ok, rcode, text);
+	else
+		put_opt(w, q->edns.dnssec_ok, rcode, b->ede == MR_BLOCK_EDE_NONE ? DNS_EDE_NONE : DNS_EDE_BLOCKED);
+}
+
+int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct mr_ede *text,
+		      const struct dns_reply_limits *l, uint8_t *buf, size_t size)
 {
 	bool address = (b->mode == MR_BLOCK_NULL || b->mode == MR_BLOCK_CUSTOM) &&
 		       (q->qtype == DNS_A || q->qtype == DNS_AAAA);
@@ -201,7 +242,7 @@ int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, cons
 	if (soa)
 		put_soa(&w, b->ttl);
 	if (q->edns.present)
-		put_opt(&w, q->edns.dnssec_ok, rcode, DNS_EDE_BLOCKED);
+		put_opt_blocked(&w, q, rcode, b, text);
 	return written(&w);
 }
 

@@ -43,19 +43,31 @@ int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, cons
 int dns_reply_error(const struct dns_query *q, uint16_t rcode, int ede, const struct dns_reply_limits *l,
 		    uint8_t *buf, size_t size);
 
-/* What a blocked name is answered with; the values of enum mr_block_mode. */
+/* What a blocked name is answered with. */
 struct dns_block {
-	uint8_t mode;
+	uint8_t mode;			/* enum mr_block_mode */
+	uint8_t ede;			/* enum mr_block_ede */
 	uint32_t ttl;
 	uint8_t ipv4[4];		/* MR_BLOCK_CUSTOM */
 	uint8_t ipv6[16];
 };
 
+struct mr_block;
+struct mr_ede;
+
+/* The settings of a group as they stand in the kernel's configuration, where any word may change at any time. */
+void dns_block_take(const struct mr_block *from, struct dns_block *ret);
+
+/* What a type is answered with that a group does not get: a name without data, without an error. */
+void dns_block_withhold(const struct dns_block *of, struct dns_block *ret);
+
 /**
  * Write the response to a blocked question, octet for octet the kernel's (maps/block.h).
+ *
+ * @text  rendered name of the list that blocks (maps/ede.h), for MR_BLOCK_EDE_TEXT; NULL: none is known
  */
-int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct dns_reply_limits *l,
-		      uint8_t *buf, size_t size);
+int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct mr_ede *text,
+		      const struct dns_reply_limits *l, uint8_t *buf, size_t size);
 
 /**
  * Write a query to an upstream: our ID and flags, the name with the letters of

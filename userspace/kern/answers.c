@@ -255,14 +255,14 @@ static void fill_ttls(struct mr_answer *h, const struct dns_answer *from)
 		memcpy(h->ttl_at, from->ttl_at, from->ttls * sizeof(*h->ttl_at));
 }
 
-static uint8_t flags_of(const struct dns_answer *from)
+static uint8_t flags_of(const struct dns_answer *from, bool ask)
 {
 	return (from->local ? MR_ANSWER_LOCAL : 0) | (from->ad ? MR_ANSWER_AD : 0) |
-	       (from->chain ? MR_ANSWER_CHAIN : 0) | (from->negative ? MR_ANSWER_NEGATIVE : 0);
+	       (from->chain || ask ? MR_ANSWER_CHAIN : 0) | (from->negative ? MR_ANSWER_NEGATIVE : 0);
 }
 
 /* Make the image of an answer, all but its stamps, in as many units as it will take. */
-static void make_image(const struct answers *a, const struct dns_answer *from, union image *img, unsigned run)
+static void make_image(const struct answers *a, const struct dns_answer *from, bool ask, union image *img, unsigned run)
 {
 	struct mr_answer *h = &img->head;
 	uint8_t *body = img->byte + mr_answer_body(from->key.name_len);
@@ -279,11 +279,11 @@ static void make_image(const struct answers *a, const struct dns_answer *from, u
 	h->qtype = from->key.qtype;
 	h->name_len = from->key.name_len;
 	h->key = from->key.bits;
-	h->flags = flags_of(from);
+	h->flags = flags_of(from, ask);
 	fill_ttls(h, from);
 	h->filter_generation = a->m.conf->filter_generation;
-	if (from->chain)
-		h->chain_len = answers_chain(a, from, h->chain);
+	if (from->chain || ask)
+		h->chain_len = answers_chain(a, from, ask, h->chain);
 	if (from->ttl > REFRESH_LIFE_S && !from->local)
 		h->refresh_ms = refresh_ms > REFRESH_MIN_MS ? refresh_ms : REFRESH_MIN_MS;
 	memcpy(img->byte + mr_answer_name(from->key.name_len), from->key.name, from->key.name_len);
@@ -365,7 +365,7 @@ static int refusal(const struct dns_answer *from, uint64_t now_ns)
 	return -1;
 }
 
-static int put_locked(struct answers *a, const struct dns_answer *from, struct mr_hash hash, uint64_t now_ns)
+static int put_locked(struct answers *a, const struct dns_answer *from, bool ask, struct mr_hash hash, uint64_t now_ns)
 {
 	uint64_t place = mr_answer_place(&hash, from->key.qtype, from->key.bits, a->m.secret);
 	unsigned run = mr_answer_units(from->key.name_len, from->body_len);
@@ -379,7 +379,7 @@ static int put_locked(struct answers *a, const struct dns_answer *from, struct m
 				   from->key.bits);
 	if (from->negative && a->negative >= a->negative_max && !(same && a->info[old].negative))
 		return COUNT_kern_refused_negative;
-	make_image(a, from, &img, run);
+	make_image(a, from, ask, &img, run);
 	if (same && run <= a->info[old].run)
 		rewrite(a, old, &img, run);
 	else if (write_new(a, place, (uint32_t)hash.h0, &img, run, now_ns))
@@ -388,15 +388,17 @@ static int put_locked(struct answers *a, const struct dns_answer *from, struct m
 	return same ? COUNT_kern_replaced : -1;
 }
 
-void answers_put(struct answers *a, const struct dns_answer *from, uint64_t now_ns)
+void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uint32_t generation, uint64_t now_ns)
 {
 	struct mr_hash hash;
 	int count = refusal(from, now_ns);
 	bool hashed = count < 0 && hash_name(a, from->key.name, from->key.name_len, &hash);
 
 	pthread_mutex_lock(&a->lock);
+	if (count < 0 && generation != a->m.conf->filter_generation)
+		count = COUNT_kern_refused_generation;
 	if (count < 0)
-		count = hashed ? put_locked(a, from, hash, now_ns) : COUNT_kern_refused_labels;
+		count = hashed ? put_locked(a, from, ask, hash, now_ns) : COUNT_kern_refused_labels;
 	if (count >= 0)
 		count_one(a->counts, count);
 	pthread_mutex_unlock(&a->lock);

@@ -67,7 +67,8 @@ int answers_init(struct answers *a, const struct answers_maps *maps, uint32_t ma
 		 uint64_t now_ns);
 void answers_done(struct answers *a);
 
-void answers_put(struct answers *a, const struct dns_answer *from, uint64_t now_ns);
+/* @ask, @generation  see kern_answer_put() */
+void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uint32_t generation, uint64_t now_ns);
 bool answers_hold(struct answers *a, const struct dns_key *key, uint64_t now_ns);
 unsigned answers_flush_name(struct answers *a, const uint8_t *lower, uint16_t len);
 void answers_flush_all(struct answers *a);
@@ -89,10 +90,11 @@ void answers_revive(struct answers *a, uint64_t now_ns);
 /**
  * Collect the sets that the targets of the CNAME chain in @from belong to.
  *
+ * @ask   the ask set is one of them
  * @sets  room for MR_CHAIN_MAX; when more match, one becomes MR_SET_ASK, so that user space judges
  *
  * Returns how many were written.
  */
-unsigned answers_chain(const struct answers *a, const struct dns_answer *from, uint16_t *sets);
+unsigned answers_chain(const struct answers *a, const struct dns_answer *from, bool ask, uint16_t *sets);
 
 #endif

@@ -85,7 +85,7 @@ static unsigned get16(const uint8_t *p)
 	return (unsigned)p[0] << 8 | p[1];
 }
 
-unsigned answers_chain(const struct answers *a, const struct dns_answer *from, uint16_t *sets)
+unsigned answers_chain(const struct answers *a, const struct dns_answer *from, bool ask, uint16_t *sets)
 {
 	const struct mr_unit *u = &a->m.conf->unit[a->m.conf->active & 1];
 	uint8_t msg[DNS_HEADER + DNS_NAME_MAX + 4 + MR_MESSAGE_MAX], name[DNS_NAME_MAX + 1];
@@ -111,7 +111,7 @@ unsigned answers_chain(const struct answers *a, const struct dns_answer *from, u
 		at += rdlen;
 	}
 	/* A body that does not parse to its end is nobody's answer: let user space judge it. */
-	if (i < from->answers)
+	if (ask || i < from->answers)
 		add_set(&s, (uint64_t)MR_SET_ASK << MR_ENTRY_SET_SHIFT);
 	return s.count;
 }

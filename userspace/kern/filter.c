@@ -49,14 +49,15 @@ void kern_resume(struct kern *k, uint32_t enabled)
 
 /* ---- where user space finds a filter ---- */
 
-void kern_view_set(struct kern *k, const struct mr_unit *u, const struct mr_filter_bucket *buckets,
-		   const uint64_t *bloom, const struct mr_verdict *verdicts)
+void kern_view_set(struct kern *k, const struct mr_unit *u, const struct filter_view *v)
 {
-	struct mr_unit *v = &k->view_unit[k->view_turn = !k->view_turn];
+	struct mr_unit *own = &k->view_unit[k->view_turn = !k->view_turn];
 
-	*v = *u;
-	v->bucket_base = v->bloom_base = v->verdict_base = 0;
-	k->view = (struct filter_view){ .unit = v, .buckets = buckets, .bloom = bloom, .verdicts = verdicts };
+	*own = *u;
+	own->bucket_base = own->bloom_base = own->verdict_base = own->ede_base = 0;
+	k->view = *v;
+	k->view.unit = own;
+	k->view.group = k->group;
 }
 
 static void view_active(struct kern *k)
@@ -64,9 +65,13 @@ static void view_active(struct kern *k)
 	const struct mr_conf *c = kern_conf(k);
 	const struct mr_unit *u = &c->unit[c->active];
 
-	kern_view_set(k, u, (const struct mr_filter_bucket *)kern_mem(k, MAP_mr_filter) + u->bucket_base,
-		      (const uint64_t *)kern_mem(k, MAP_mr_bloom) + u->bloom_base,
-		      (const struct mr_verdict *)kern_mem(k, MAP_mr_verdicts) + u->verdict_base);
+	kern_view_set(k, u, &(struct filter_view){
+		.buckets = (const struct mr_filter_bucket *)kern_mem(k, MAP_mr_filter) + u->bucket_base,
+		.bloom = (const uint64_t *)kern_mem(k, MAP_mr_bloom) + u->bloom_base,
+		.verdicts = (const struct mr_verdict *)kern_mem(k, MAP_mr_verdicts) + u->verdict_base,
+		.ede = (const struct mr_ede *)kern_mem(k, MAP_mr_ede) + u->ede_base,
+		.generation = c->filter_generation,
+	});
 }
 
 bool kern_filter_view(struct kern *k, struct filter_view *ret)
@@ -90,6 +95,8 @@ struct source {
 	const struct mr_verdict *verdicts;
 	unsigned groups;
 	const struct kern_sizes *sizes;
+	const struct mr_ede *ede;	/* the names of all sources */
+	uint32_t ede_base;		/* where they go: where those of the filter in force are not */
 };
 
 /* Copy a filter into a unit of the maps; header last. */
@@ -101,7 +108,9 @@ static void fill_unit(struct kern_tables *t, struct mr_conf *c, const struct sou
 	u.bucket_base = unit * z->filter;
 	u.bloom_base = unit * z->bloom;
 	u.verdict_base = unit * z->verdicts;
+	u.ede_base = s->ede_base;
 	u.groups = s->groups;
+	memcpy((struct mr_ede *)t->map[MAP_mr_ede].mem + u.ede_base, s->ede, MR_LISTS_MAX * sizeof(*s->ede));
 	memcpy((struct mr_filter_bucket *)t->map[MAP_mr_filter].mem + u.bucket_base, s->buckets,
 	       (u.bucket_mask + 1ULL) * sizeof(*s->buckets));
 	memcpy((uint64_t *)t->map[MAP_mr_bloom].mem + u.bloom_base, s->bloom,
@@ -217,7 +226,8 @@ static int check_filter(const struct kern *k, const struct source *s, struct err
 	if (u->fingerprint != k->secret.fingerprint)
 		return err_why(reterr, -ESTALE, "the filter was compiled with another secret: compile it anew");
 	if ((u->bucket_mask & (u->bucket_mask + 1)) || (u->bloom_mask & (u->bloom_mask + 1)) ||
-	    u->stash_count > MR_STASH_MAX || !u->sets || u->sets > MR_SETS_MAX || !s->groups)
+	    u->stash_count > MR_STASH_MAX || !u->sets || u->sets > MR_SETS_MAX || !s->groups ||
+	    s->groups > MR_GROUPS_MAX)
 		return err_why(reterr, -EINVAL, "the filter's header is impossible");
 	if (u->bucket_mask >= BUCKETS_MAX || u->bloom_mask >= BUCKETS_MAX || (uint64_t)u->sets * s->groups > CELLS_MAX)
 		return err_why(reterr, -E2BIG, "the tables cannot take a filter of %llu names, %u sets and %u groups",
@@ -258,7 +268,7 @@ int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_
 			struct filter_view *ret, bool *ret_mapped, struct err_at *reterr)
 {
 	struct kern_sizes z;
-	struct source s = { filter_unit(f), filter_buckets(f), filter_bloom(f), verdicts, groups, &z };
+	struct source s = { filter_unit(f), filter_buckets(f), filter_bloom(f), verdicts, groups, &z, k->ede_next, 0 };
 	unsigned unit, i;
 	int err = check_filter(k, &s, reterr);
 
@@ -266,6 +276,8 @@ int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_
 		return err;
 	for (i = 0; i < 3; i++)		/* the caller says that nobody reads them any more */
 		kern_unmap(&k->old_filter[i]);
+	if (k->on && !kern_conf(k)->unit[kern_conf(k)->active].ede_base)
+		s.ede_base = MR_LISTS_MAX;
 	if (!k->on) {
 		kern_off_filter(k, f, verdicts, groups);
 	} else if (needs_growth(k, &s, &z)) {
@@ -295,7 +307,7 @@ void kern_clients_publish(struct kern *k, const struct clients *cl)
 		return;
 	c = kern_conf(k);
 	/* Mostly nothing has changed: then nothing pauses, at a take-over above all. */
-	if (c->client_lens == cl->lens && !memcmp(c->client_len, cl->len, cl->lens) &&
+	if (c->client_lens == cl->lens && c->client_macs == cl->macs && !memcmp(c->client_len, cl->len, cl->lens) &&
 	    !memcmp(&c->client_default, &cl->fallback, sizeof(cl->fallback)) &&
 	    !memcmp(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket)))
 		return;
@@ -304,6 +316,7 @@ void kern_clients_publish(struct kern *k, const struct clients *cl)
 	memset(c->client_len, 0, sizeof(c->client_len));
 	memcpy(c->client_len, cl->len, cl->lens);
 	MR_WRITE(c->client_lens, cl->lens);
+	MR_WRITE(c->client_macs, cl->macs);
 	c->client_default = cl->fallback;
 	MR_WRITE(c->client_generation, c->client_generation + 1 ? c->client_generation + 1 : 1);
 	kern_resume(k, enabled);

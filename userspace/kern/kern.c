@@ -79,9 +79,10 @@ static void fill_conf(struct kern *k)
 		c->filter_generation = 1;
 		c->magic = MR_CONF_MAGIC;
 	}
+	kern_groups_take(k);
 	c->events = 0;
 	MR_WRITE(c->latency_mask, latency_mask(k->opts.latency_sample));
-	kern_configure(k, &k->opts.block, k->opts.recursion);
+	kern_configure(k, k->opts.recursion);
 	kern_heartbeat(k, clock_coarse_ns());
 }
 
@@ -313,19 +314,13 @@ void kern_enable(struct kern *k, bool on)
 		MR_WRITE(kern_conf(k)->enabled, on);
 }
 
-void kern_configure(struct kern *k, const struct mr_block *block, bool recursion)
+void kern_configure(struct kern *k, bool recursion)
 {
 	struct mr_conf *c;
-	uint32_t enabled;
 
 	if (!k->on)
 		return;
 	c = kern_conf(k);
-	if (memcmp(&c->block, block, sizeof(*block))) {
-		enabled = kern_pause(k);
-		c->block = *block;
-		kern_resume(k, enabled);
-	}
 	if (c->recursion == recursion)
 		return;
 	pthread_mutex_lock(&k->answers.lock);
@@ -344,10 +339,10 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 
 /* ---- answers ---- */
 
-void kern_answer_put(struct kern *k, const struct dns_answer *a, uint64_t now_ns)
+void kern_answer_put(struct kern *k, const struct dns_answer *a, bool ask, uint32_t generation, uint64_t now_ns)
 {
 	if (k->on && !k->arm64)
-		answers_put(&k->answers, a, now_ns);
+		answers_put(&k->answers, a, ask, generation, now_ns);
 }
 
 bool kern_answer_holds(struct kern *k, const struct dns_key *key, uint64_t now_ns)

@@ -40,6 +40,7 @@
 	ROW(kern_refused_kind,    "answers not published: failures, TTL 0, types never answered there") \
 	ROW(kern_refused_negative, "answers not published: the share of negative ones is used up") \
 	ROW(kern_refused_full,    "answers not published: no room of that size could be made") \
+	ROW(kern_refused_generation, "answers not published: judged under a filter that has been replaced") \
 	ROW(kern_cleared_torn,    "half-written answers cleared at start") \
 	ROW(kern_events_lost,     "events lost in full rings")
 
@@ -63,7 +64,6 @@ struct kern_opts {
 	uint32_t ring_bytes;		/* per CPU, power of two; 0: 256 KiB */
 	uint32_t latency_sample;	/* one packet in so many is timed, power of two, at least 1024; 0: 1024 */
 	bool recursion;			/* RA on blocked answers */
-	struct mr_block block;
 };
 
 struct kern;
@@ -107,8 +107,40 @@ void kern_unwatch(struct kern *k);
 /* Switch the program's answering on or off without detaching. */
 void kern_enable(struct kern *k, bool on);
 
-/* New values of what a reload may change: block, recursion. */
-void kern_configure(struct kern *k, const struct mr_block *block, bool recursion);
+/* A new value of what a reload may change: recursion. */
+void kern_configure(struct kern *k, bool recursion);
+
+/**
+ * Put the settings of all groups in force: how they block, their types, their pauses.
+ *
+ * @count  at most MR_GROUPS_MAX; groups behind it block with null addresses and TTL 0
+ *
+ * User space finds them in filter_view.group, which is the same place for the
+ * life of the door, its off form included; each word is stored whole.
+ */
+void kern_groups_publish(struct kern *k, const struct mr_group *groups, unsigned count);
+
+/* Lift the blocks of a group, or put them in force again: one store in either world. */
+void kern_group_pause(struct kern *k, unsigned group, bool paused);
+
+/**
+ * Take the names of the sources (lists and rule sets, by number) of the filter
+ * that is published next; they are in force with it, as the texts of its
+ * blocked answers, and stay so until there are others.
+ *
+ * @count  at most MR_LISTS_MAX; those behind it have no name
+ */
+void kern_sources_publish(struct kern *k, const char *const *names, unsigned count);
+
+/**
+ * Change what the sets of the filter in force mean, in place, cell by cell: no
+ * generation is raised, since the sets stay what they are.
+ *
+ * In the off form the cells are those given to kern_filter_publish().
+ *
+ * Returns 0; -ENOENT while no filter is in force; -EINVAL when that has another number of groups.
+ */
+int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups);
 
 /**
  * Copy a filter and its verdicts into the inactive unit, raise the filter
@@ -116,7 +148,8 @@ void kern_configure(struct kern *k, const struct mr_block *block, bool recursion
  * reads the unit that was active before the last flip.
  *
  * @ret  where user space finds that filter from now on: in the kernel's maps,
- *       or (off) in @f and @verdicts, which must then live as long
+ *       or (off) in @f and @verdicts, which must then live as long; groups and
+ *       names of sources are the door's own
  * @ret_mapped  true when it is the kernel's maps: @f and @verdicts may go
  *
  * Grows the maps (new maps, new program, same link) when the filter is bigger
@@ -138,8 +171,12 @@ void kern_events_every(struct kern *k, uint32_t every);
 
 /**
  * Put an answer into the table; what cannot be given from there is counted and left out.
+ *
+ * @ask         something in it is for user space to judge, each time: the ask set goes with it
+ * @generation  filter_view.generation that @ask was found out under; when another filter is in force
+ *              by now, the answer is left out
  */
-void kern_answer_put(struct kern *k, const struct dns_answer *a, uint64_t now_ns);
+void kern_answer_put(struct kern *k, const struct dns_answer *a, bool ask, uint32_t generation, uint64_t now_ns);
 bool kern_answer_holds(struct kern *k, const struct dns_key *key, uint64_t now_ns);
 
 /* Clear all answers to a name; returns how many. */
@@ -206,6 +243,7 @@ struct kern_why_query {
 	bool edns;
 	bool dnssec_ok;
 	struct addr client;		/* its family chooses that of the packet */
+	const uint8_t *mac;		/* the client's six octets; NULL: a made-up one */
 };
 struct kern_why_result {
 	struct mr_why why;

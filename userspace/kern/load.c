@@ -253,10 +253,10 @@ static uint64_t mix_treaty(uint64_t h)
 		sizeof(struct mr_filter_bucket), sizeof(struct mr_verdict), sizeof(struct mr_answer),
 		sizeof(struct mr_answer_bucket), sizeof(struct mr_client_bucket), sizeof(struct mr_event),
 		sizeof(struct mr_stats), sizeof(struct mr_latency), sizeof(struct mr_why), sizeof(struct mr_service),
-		sizeof(struct mr_iface), sizeof(struct mr_block), MR_STAT_packets, MR_STATS_COUNT, MR_LABELS_MAX,
+		sizeof(struct mr_iface), sizeof(struct mr_group), sizeof(struct mr_ede), MR_GROUPS_MAX, MR_STAT_packets, MR_STATS_COUNT, MR_LABELS_MAX,
 		MR_UNIT_SIZE, MR_TTLS_MAX, MR_CHAIN_MAX, MR_SETS_MAX, MR_VERDICTS, MR_SOURCES, MR_LATENCY_BUCKETS,
 		offsetof(struct mr_conf, unit), offsetof(struct mr_conf, service), offsetof(struct mr_conf, generation),
-		offsetof(struct mr_answer, ttl_at), offsetof(struct mr_answer, chain),
+		offsetof(struct mr_conf, group), offsetof(struct mr_answer, ttl_at), offsetof(struct mr_answer, chain),
 	};
 	unsigned i;
 

@@ -4,6 +4,7 @@
  * and the filter is found where the caller has it.
  */
 #include <stdio.h>
+#include <string.h>
 #include "kern/room.h"
 
 void kern_off(struct kern *k, const struct err_at *why)
@@ -20,8 +21,12 @@ void kern_off(struct kern *k, const struct err_at *why)
 
 void kern_off_filter(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups)
 {
+	struct mr_ede *ede = k->view.ede == k->ede_own[0] ? k->ede_own[1] : k->ede_own[0];
 	struct mr_unit u = *filter_unit(f);
 
 	u.groups = groups;
-	kern_view_set(k, &u, filter_buckets(f), filter_bloom(f), verdicts);
+	memcpy(ede, k->ede_next, sizeof(k->ede_next));
+	kern_view_set(k, &u, &(struct filter_view){ .buckets = filter_buckets(f), .bloom = filter_bloom(f),
+						    .verdicts = verdicts, .ede = ede,
+						    .generation = k->view.generation + 1 });
 }

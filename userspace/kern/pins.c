@@ -53,6 +53,7 @@ static uint32_t wanted_entries(const struct kern *k, int m)
 	case MAP_mr_answers:  return k->sizes.pages;
 	case MAP_mr_events:   return k->sizes.cpus;
 	case MAP_mr_clients:  return MR_CLIENT_BUCKETS;
+	case MAP_mr_ede:      return MR_UNITS * MR_LISTS_MAX;
 	default:              return 1;
 	}
 }
@@ -94,7 +95,8 @@ static bool is_unit_sound(const struct kern *k, const struct mr_unit *u, const u
 	       !(u->bucket_mask & (u->bucket_mask + 1)) && !(u->bloom_mask & (u->bloom_mask + 1)) &&
 	       fits(u->bucket_base, u->bucket_mask + 1ULL, entries[MAP_mr_filter]) &&
 	       fits(u->bloom_base, u->bloom_mask + 1ULL, entries[MAP_mr_bloom]) &&
-	       fits(u->verdict_base, (uint64_t)u->sets * u->groups, entries[MAP_mr_verdicts]);
+	       fits(u->verdict_base, (uint64_t)u->sets * u->groups, entries[MAP_mr_verdicts]) &&
+	       fits(u->ede_base, MR_LISTS_MAX, entries[MAP_mr_ede]);
 }
 
 static int check_contents(const struct kern *k, const int fds[KERN_MAP_COUNT], const uint32_t entries[KERN_MAP_COUNT],

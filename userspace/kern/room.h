@@ -19,6 +19,7 @@
 	ROW(mr_filter,   true) \
 	ROW(mr_bloom,    true) \
 	ROW(mr_verdicts, true) \
+	ROW(mr_ede,      true) \
 	ROW(mr_clients,  true) \
 	ROW(mr_buckets,  true) \
 	ROW(mr_answers,  true) \
@@ -102,6 +103,9 @@ struct kern {
 	struct kern_mapping old_filter[3];	/* tables that readers of the last filter may still hold */
 	struct filter_view view;	/* the filter in force, as user space finds it; unit NULL: none yet */
 	struct mr_unit view_unit[2];	/* its header, with bases 0, and that of the filter before */
+	struct mr_group group[MR_GROUPS_MAX];	/* as in mr_conf, for any thread of user space */
+	struct mr_ede ede_next[MR_LISTS_MAX];	/* names for the next filter */
+	struct mr_ede ede_own[MR_UNITS][MR_LISTS_MAX];	/* off: in the place of the map */
 	bool view_turn;			/* which of the two is in force */
 	struct answers answers;
 	int *ring_fd;			/* one per possible CPU */
@@ -242,9 +246,11 @@ void kern_services_update(struct kern *k);
 
 /* ---- filter.c ---- */
 
-/* Make that the filter in force for user space: the header is copied, readers of the one before keep theirs. */
-void kern_view_set(struct kern *k, const struct mr_unit *u, const struct mr_filter_bucket *buckets,
-		   const uint64_t *bloom, const struct mr_verdict *verdicts);
+/*
+ * Make that the filter in force for user space: the header is copied, readers of the one before keep theirs.
+ * @v holds where it is; its unit, whose bases do not count, and its group are filled in.
+ */
+void kern_view_set(struct kern *k, const struct mr_unit *u, const struct filter_view *v);
 
 /* Wait until every packet that is being worked on has been. */
 void kern_grace(struct kern *k);
@@ -252,6 +258,11 @@ void kern_grace(struct kern *k);
 /* Let all packets pass while words change that belong together; @enabled of the one is for the other. */
 uint32_t kern_pause(struct kern *k);
 void kern_resume(struct kern *k, uint32_t enabled);
+
+/* ---- groups.c ---- */
+
+/* After a take-over: user space finds groups and names as they are in the maps. */
+void kern_groups_take(struct kern *k);
 
 /* ---- off.c ---- */
 

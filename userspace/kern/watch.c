@@ -55,7 +55,11 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 {
 	struct kern *k = poll->data;
 
-	if (!drain(k->watch->fd))
+	bool any = drain(k->watch->fd);
+
+	if (status < 0)			/* messages were lost: libuv takes that for the end of the descriptor and stops */
+		uv_poll_start(poll, UV_READABLE, on_readable);
+	if (!any)
 		return;
 	kern_attach_again(k);
 	kern_services_update(k);

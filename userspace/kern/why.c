@@ -118,6 +118,8 @@ static void build(struct frame *f, const struct kern_why_query *q, const uint8_t
 	f->ip_len = v4 ? IP4_LEN : IP6_LEN;
 	memcpy(f->byte, mac, 6);
 	f->byte[6] = 2;			/* a local unicast address as source */
+	if (q->mac)
+		memcpy(f->byte + 6, q->mac, 6);
 	put16(f->byte + 12, v4 ? 0x0800 : 0x86dd);
 	udp_len = UDP_LEN + put_query(f->byte + ETH_LEN + f->ip_len + UDP_LEN, q);
 	if (v4)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clients.c - makes the table of clients out of prefixes.
+ * clients.c - makes the table of clients out of MACs and prefixes.
  *
  * The packet path probes a few prefix lengths only.  When more are in use, the
  * length that costs least goes: each of its prefixes becomes those of the next
@@ -8,6 +8,7 @@
  * would have decided anyway.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "policy/clients.h"
@@ -32,19 +33,45 @@ static struct mr_prefix words_of(const uint8_t ip[16])
 	return p;
 }
 
-static bool same_outcome(struct mr_outcome a, struct mr_outcome b)
+/* The octets in the order of memory, as the packet path loads them from a frame. */
+static uint64_t mac_word(const uint8_t mac[6])
 {
-	return a.group == b.group && a.access == b.access;
+	uint64_t w = 0;
+
+	memcpy(&w, mac, 6);
+	return w;
 }
 
-static const struct clients_row *find(const struct rows *r, const struct addr_prefix *p)
+static bool same_outcome(struct mr_outcome a, struct mr_outcome b)
+{
+	return a.group == b.group && a.access == b.access && a.flags == b.flags;
+}
+
+static bool same_client(const struct clients_row *a, const struct clients_row *b)
+{
+	if (a->is_mac || b->is_mac)
+		return a->is_mac && b->is_mac && !memcmp(a->mac, b->mac, 6);
+	return a->prefix.len == b->prefix.len && !memcmp(a->prefix.ip, b->prefix.ip, 16);
+}
+
+static const struct clients_row *find(const struct rows *r, const struct clients_row *row)
 {
 	unsigned i;
 
 	for (i = 0; i < r->count; i++)
-		if (r->at[i].prefix.len == p->len && !memcmp(r->at[i].prefix.ip, p->ip, 16))
+		if (same_client(&r->at[i], row))
 			return &r->at[i];
 	return NULL;
+}
+
+static const char *row_text(const struct clients_row *row, char *buf, size_t size)
+{
+	const uint8_t *m = row->mac;
+
+	if (!row->is_mac)
+		return addr_prefix_text(&row->prefix, buf, size);
+	snprintf(buf, size, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+	return buf;
 }
 
 static int append(struct rows *r, const struct clients_row *row)
@@ -65,7 +92,7 @@ static int append(struct rows *r, const struct clients_row *row)
 	return 0;
 }
 
-/* Take the rows as given, each prefix once. */
+/* Take the rows as given, each client once. */
 static int collect(struct rows *r, const struct clients_row *rows, unsigned count, struct err_at *reterr)
 {
 	const struct clients_row *old;
@@ -74,19 +101,19 @@ static int collect(struct rows *r, const struct clients_row *rows, unsigned coun
 	int err;
 
 	for (i = 0; i < count; i++) {
-		addr_prefix_text(&rows[i].prefix, text, sizeof(text));
-		if (rows[i].prefix.len > 128)
+		if (!rows[i].is_mac && rows[i].prefix.len > 128)
 			return err_why(reterr, -EINVAL, "a prefix of %u bits", rows[i].prefix.len);
-		old = find(r, &rows[i].prefix);
+		old = find(r, &rows[i]);
 		if (old && !same_outcome(old->outcome, rows[i].outcome))
-			return err_why(reterr, -EEXIST, "%s is given twice, for different things", text);
+			return err_why(reterr, -EEXIST, "%s is given twice, for different things",
+				       row_text(&rows[i], text, sizeof(text)));
 		if (old)
 			continue;
 		err = append(r, &rows[i]);
 		if (err == -ENOMEM)
-			return err_why(reterr, err, "no memory for %u prefixes", count);
+			return err_why(reterr, err, "no memory for %u clients", count);
 		if (err)
-			return err_why(reterr, err, "at most %u prefixes are possible", ROWS_MAX);
+			return err_why(reterr, err, "at most %u prefixes and MACs are possible", ROWS_MAX);
 	}
 	return 0;
 }
@@ -98,7 +125,8 @@ static unsigned count_lengths(const struct rows *r, unsigned by_len[129])
 
 	memset(by_len, 0, 129 * sizeof(*by_len));
 	for (i = 0; i < r->count; i++)
-		used += by_len[r->at[i].prefix.len]++ == 0;
+		if (!r->at[i].is_mac)
+			used += by_len[r->at[i].prefix.len]++ == 0;
 	return used;
 }
 
@@ -137,7 +165,7 @@ static int split_row(struct rows *r, struct clients_row row, unsigned to)
 		for (bit = 0; bit < to - from; bit++)
 			if (n >> bit & 1)
 				part.prefix.ip[(to - 1 - bit) / 8] |= (uint8_t)(0x80 >> (to - 1 - bit) % 8);
-		if (!find(r, &part.prefix))
+		if (!find(r, &part))
 			err = append(r, &part);
 	}
 	return err;
@@ -151,7 +179,7 @@ static int split_length(struct rows *r, unsigned from, unsigned to)
 
 	while (i < r->count && !err) {
 		row = r->at[i];
-		if (row.prefix.len != from) {
+		if (row.is_mac || row.prefix.len != from) {
 			i++;
 			continue;
 		}
@@ -177,7 +205,9 @@ static int reduce(struct rows *r, struct err_at *reterr)
 
 static int insert(struct clients *c, const struct clients_row *row, const struct mr_secret *secret)
 {
-	uint64_t tag = mr_client_tag(words_of(row->prefix.ip), row->prefix.len, secret);
+	uint8_t len = row->is_mac ? MR_CLIENT_MAC : row->prefix.len;
+	uint64_t tag = mr_client_tag(row->is_mac ? mr_prefix_mac(mac_word(row->mac)) : words_of(row->prefix.ip), len,
+				     secret);
 	struct mr_client_bucket *b = &c->bucket[mr_client_bucket_of(tag)];
 	unsigned i;
 
@@ -185,7 +215,7 @@ static int insert(struct clients *c, const struct clients_row *row, const struct
 		if (b->way[i].tag)
 			continue;
 		b->way[i].outcome = row->outcome;
-		b->way[i].len = row->prefix.len;
+		b->way[i].len = len;
 		b->way[i].tag = tag;
 		return 0;
 	}
@@ -201,10 +231,12 @@ static int fill(struct clients *c, const struct rows *r, const struct mr_secret 
 	for (len = 128; len < 129; len--)
 		if (by_len[len])
 			c->len[c->lens++] = (uint8_t)len;
-	for (i = 0; i < r->count; i++)
+	for (i = 0; i < r->count; i++) {
 		if (insert(c, &r->at[i], secret))
-			return err_why(reterr, -ENOSPC, "no place for %s among %u prefixes; fewer are possible",
-				       addr_prefix_text(&r->at[i].prefix, text, sizeof(text)), r->count);
+			return err_why(reterr, -ENOSPC, "no place for %s among %u prefixes and MACs; fewer are possible",
+				       row_text(&r->at[i], text, sizeof(text)), r->count);
+		c->macs += r->at[i].is_mac;
+	}
 	c->count = r->count;
 	return 0;
 }
@@ -232,7 +264,12 @@ out:
 	return err;
 }
 
-struct mr_outcome clients_find(const struct clients *c, const uint8_t ip[16], const struct mr_secret *secret)
+struct mr_outcome clients_find(const struct clients *c, const uint8_t ip[16], const uint8_t *mac,
+			       const struct mr_secret *secret)
 {
+	struct mr_outcome o;
+
+	if (mac && c->macs && mr_client_mac(c->bucket, mac_word(mac), secret, &o))
+		return o;
 	return mr_client_find(c->bucket, c->len, c->lens, words_of(ip), secret, c->fallback);
 }

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
+#include "maps/config.h"
+#include "maps/ede.h"
 #include "maps/filter.h"
 
 #define FILTER_LISTS_MAX 1024
@@ -127,6 +129,7 @@ struct filter_view {
 	const uint64_t *bloom;			/* number unit->bloom_base */
 	const struct mr_verdict *verdicts;	/* number unit->verdict_base */
 	const struct mr_group *group;		/* mode of blocking, pause and types of each group; changes at any time */
+	const struct mr_ede *ede;		/* names of its sources, rendered; number unit->ede_base of the map */
 	uint32_t generation;			/* filter_generation under which it is in force */
 };
 

@@ -20,8 +20,11 @@ struct resolve_upstream {
 
 /* The packet path. */
 struct resolve_kern {
-	/* Publish an answer; whether it fits, and what it replaces, is the other side's. */
-	void (*publish)(void *ctx, const struct dns_answer *a);
+	/*
+	 * Publish an answer; whether it fits, and what it replaces, is the other side's.  @ask: user space must judge
+	 * it each time; @generation: filter_view.generation under which that was found.
+	 */
+	void (*publish)(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation);
 	/* True when the packet path holds a live answer to that key. */
 	bool (*holds)(void *ctx, const struct dns_key *key);
 	void *ctx;

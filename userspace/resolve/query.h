@@ -57,7 +57,9 @@ struct query {
 	unsigned upstream;		/* which server answered */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
+	bool paused;			/* blocks are lifted for this client or its group */
 	bool blocked;
+	bool withheld;			/* a type that the group does not get: no data */
 	bool refresh;			/* made to renew an answer before it dies */
 	/* the result */
 	uint8_t *reply;			/* in the arena */

@@ -73,14 +73,20 @@ static enum step_result decode(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
+static const struct mr_group *group_of(const struct query *q)
+{
+	return &q->snapshot->filter.group[q->group % MR_GROUPS_MAX];
+}
+
 static enum step_result access_check(struct query *q, uint64_t now_ns)
 {
 	struct mr_outcome o;
 
 	if (q->refresh)
 		return STEP_NEXT;
-	o = clients_find(q->snapshot->clients, q->client.ip, q->snapshot->secret);
+	o = clients_find(q->snapshot->clients, q->client.ip, NULL, q->snapshot->secret);
 	q->group = o.group;
+	q->paused = group_of(q)->paused || o.flags & MR_CLIENT_PAUSED;
 	if (o.access == MR_ACCESS_ALLOW)
 		return STEP_NEXT;
 	return refuse(q, DNS_EDE_PROHIBITED);
@@ -112,6 +118,13 @@ static enum step_result policy(struct query *q, uint64_t now_ns)
 		filter_find(&s->filter, q->name, q->group, &q->verdict);
 	else
 		filter_find_deep(&s->filter, q->key.name, q->key.name_len, s->secret, q->group, &q->verdict);
+	if (q->paused && verdict_blocks(q->verdict.kind))
+		q->verdict = (struct filter_result){ .kind = MR_NONE };
+	if (q->verdict.kind == MR_NONE && mr_group_withholds(group_of(q), q->key.qtype)) {
+		q->withheld = true;
+		q->source = QUERY_BY_FILTER;
+		return STEP_DONE;
+	}
 	if (!verdict_blocks(q->verdict.kind))
 		return STEP_NEXT;
 	count_one(q->resolver->count, COUNT_queries_blocked);
@@ -260,13 +273,26 @@ static enum step_result land(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
+static int write_blocked(struct query *q, const struct dns_reply_limits *l, size_t room)
+{
+	struct dns_block group, block;
+
+	dns_block_take(&group_of(q)->block, &group);
+	if (q->withheld) {
+		dns_block_withhold(&group, &block);
+		return dns_reply_blocked(&q->view, &block, NULL, l, q->reply, room);
+	}
+	return dns_reply_blocked(&q->view, &group, &q->snapshot->filter.ede[q->verdict.list % MR_LISTS_MAX], l, q->reply,
+				 room);
+}
+
 static int write_reply(struct query *q, uint64_t now_ns, size_t room)
 {
 	const struct snapshot *s = q->snapshot;
 	const struct dns_reply_limits *l = q->proto == QUERY_TCP ? &s->tcp : &s->udp;
 
-	if (q->blocked)
-		return dns_reply_blocked(&q->view, &s->block, l, q->reply, room);
+	if (q->blocked || q->withheld)
+		return write_blocked(q, l, room);
 	if (q->answer)
 		return dns_reply_answer(&q->view, q->answer, l, now_ns, q->reply, room);
 	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);
@@ -303,7 +329,7 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 	if (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key))
 		return STEP_NEXT;
 	if (q->refresh || a->asked >= q->snapshot->admit_after)
-		r->kern.publish(r->kern.ctx, a);
+		r->kern.publish(r->kern.ctx, a, false, q->snapshot->filter.generation);
 	return STEP_NEXT;
 }
 

@@ -169,6 +169,15 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 	}
 	if (!strncmp(name, "late.", 5))
 		w->daemon_error = -ETIMEDOUT;
+	if (!strncmp(name, "link.", 5)) {
+		w->kern.why.stat = MR_STAT_blocked;
+		w->kern.why.source = MR_SOURCE_BLOCKED;
+		w->kern.why.verdict = MR_BLOCK;
+		w->kern.why.chain_set = 9;
+		w->kern.why.entry = 9 << 2;
+		snprintf(w->list, sizeof(w->list), "starter");
+	}
+	w->kern.why.paused = !strncmp(name, "paused.", 7);
 	if (!strncmp(name, "blocked.", 8)) {
 		w->kern.why.stat = MR_STAT_blocked;
 		w->kern.why.source = MR_SOURCE_BLOCKED;

@@ -186,6 +186,82 @@ static void the_opt_is_that_of_block_h_at_any_offset(void **state)
 	}
 }
 
+/* The words of a text land behind the first eight octets of the OPT, whatever the offset, and with their sum. */
+static void the_opt_has_its_text_at_any_offset(void **state)
+{
+	static const char *const names[] = { "x", "ads", "starter", "0123456789", "0123456789012345678901234567890123456789" };
+	static struct reply r;
+	unsigned int at, i, len;
+	struct mr_ede text;
+	__u8 want[64];
+
+	for (i = 0; i < COUNT(names); i++)
+		for (at = 0; at < 9; at++) {
+			len = (unsigned int)strlen(names[i]);
+			memset(&r, 0, sizeof(r));
+			memset(r.tail, 0xee, sizeof(r.tail));
+			memset(r.tail, 0x11, at);
+			r.sum = at ? mr_load64(r.tail) & ~0ULL >> (at < 8 ? 64 - 8 * at : 0) : 0;
+			r.sum += at > 8 ? r.tail[8] : 0;
+			r.len = at;
+			mr_ede_render(&text, names[i]);
+			reply_opt_text(&r, 1, &text);
+			memcpy(want, "\0\0\x29\x04\xd0\0\0\x80\0\0\0\0\x0f\0\0\0\x0f", 17);
+			want[10] = (__u8)(6 + len);
+			want[14] = (__u8)(2 + len);
+			memcpy(want + 17, names[i], len);
+			assert_int_equal(r.len, at + 17 + len);
+			assert_memory_equal(r.tail + at, want, 17 + len);
+			for (len = 0; len < at; len++)
+				assert_int_equal(r.tail[len], 0x11);
+			assert_int_equal(mr_sum_high(r.sum) % 65535, mr_body_sum(r.tail, r.len) % 65535);
+		}
+}
+
+/* A frame that has room for the answer but not for the text goes without it; with less room it does not go. */
+static void a_text_is_left_out_before_the_answer_is(void **state)
+{
+	static const struct {
+		int tail;
+		int text;
+		enum reply_growth grown;
+	} rooms[] = {
+		{ 24, 1, REPLY_GROWN_TAIL }, { 23, 0, REPLY_GROWN_TAIL }, { 17, 0, REPLY_GROWN_TAIL }, { 16, 0, REPLY_NO_ROOM },
+	};
+	__u32 mark;
+	struct mr_ede text;
+	struct room *r;
+	size_t i;
+	__u8 *out;
+
+	mr_ede_render(&text, "starter");
+	for (i = 0; i < COUNT(rooms); i++) {
+		r = calloc(1, sizeof(*r));
+		assert_non_null(r);
+		room_init(r, 0, rooms[i].tail);
+		assert_int_equal(room_parse(r), PACKET_GO_ON);
+		r->query.edns = 1;
+		r->query.dnssec_ok = 1;
+		reply_init(&r->reply);
+		r->reply.flags = 5;
+		reply_opt_blocked(&r->reply, MR_BLOCK_EDE_TEXT, &r->query, &text);
+		assert_int_equal(reply_send(&r->f, &r->packet, &r->query, &r->reply), rooms[i].grown);
+		out = r->f.data;
+		mark = rooms[i].grown == REPLY_NO_ROOM ? 0 : rooms[i].text ? 24 : 17;
+		assert_int_equal(r->f.end - out, sizeof(query) + mark);
+		if (!mark) {
+			assert_memory_equal(out, query, sizeof(query));
+		} else {
+			assert_memory_equal(out + sizeof(query), "\0\0\x29\x04\xd0\0\0\x80\0\0", 10);
+			assert_int_equal(out[sizeof(query) + 10], mark - 11);
+			assert_int_equal(out[sizeof(query) + 14], mark - 15);
+			if (rooms[i].text)
+				assert_memory_equal(out + sizeof(query) + 17, "starter", 7);
+		}
+		free(r);
+	}
+}
+
 /* ---- sums ---------------------------------------------------------------- */
 
 static void a_computed_zero_is_sent_as_ffff(void **state)
@@ -276,6 +352,8 @@ int main(void)
 	row_add(tests, &n, "a padded frame is cut to the answer", a_padded_frame_is_cut, NULL);
 	row_add(tests, &n, "blocked records are those of block.h, octet for octet", records_are_those_of_block_h, NULL);
 	row_add(tests, &n, "the OPT is that of block.h at any offset", the_opt_is_that_of_block_h_at_any_offset, NULL);
+	row_add(tests, &n, "an OPT has its text at any offset", the_opt_has_its_text_at_any_offset, NULL);
+	row_add(tests, &n, "a text is left out before the answer is", a_text_is_left_out_before_the_answer_is, NULL);
 	row_add(tests, &n, "a computed checksum of 0 is sent as 0xffff", a_computed_zero_is_sent_as_ffff, NULL);
 	row_add(tests, &n, "replacing a field is summing anew, at any offset", replacing_a_field_is_summing_anew, NULL);
 	row_add(tests, &n, "a name is taken to its last octet and no further", a_name_is_taken_to_the_last_octet, NULL);

@@ -2,7 +2,7 @@
 /*
  * test_reply.c - whole responses, octet by octet.
  *
- * Blocked ones are written out here from the RFCs, not from maps/block.h: the
+ * Blocked ones are written out here from the RFCs, not from maps/: the
  * packet path is held to the same octets elsewhere.
  */
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "dns/name.h"
 #include "dns/reply.h"
 #include "dns/wire.h"
+#include "maps/block.h"
 #include "maps/config.h"
 #include "unit/dns/make.h"
 #include "unit/dns/rows.h"
@@ -114,13 +115,13 @@ static void run_blocked(void **state)
 		memcpy(block.ipv4, modes[c->mode].ipv4, 4);
 		memcpy(block.ipv6, modes[c->mode].ipv6, 16);
 	}
-	assert_int_equal(dns_reply_blocked(&q, &block, &udp, got, sizeof(got)), size);
+	assert_int_equal(dns_reply_blocked(&q, &block, NULL, &udp, got, sizeof(got)), size);
 	assert_memory_equal(got, want, size);
 	section = make_section(got, size, DNS_ANSWER);
 	assert_non_null(section);
 	free(section);
 	/* and no octet past a buffer that is one too small */
-	assert_int_equal(dns_reply_blocked(&q, &block, &udp, got, size - 1), -EMSGSIZE);
+	assert_int_equal(dns_reply_blocked(&q, &block, NULL, &udp, got, size - 1), -EMSGSIZE);
 }
 
 static struct blocked_case blocked_cases[5 * 7 * 3];
@@ -360,9 +361,73 @@ static void an_answer_says_its_ede_to_who_has_edns(void **state)
 	dns_answer_unref(a);
 }
 
+/* ---- what a blocked answer says about why ------------------------------- */
+
+#define FORTY "0123456789012345678901234567890123456789"
+
+static const struct why_case {
+	const char *name;
+	uint8_t ede;			/* enum mr_block_ede */
+	const char *list;		/* NULL: none is known */
+	bool edns;
+	const char *option;		/* RDLEN of the OPT and what follows; NULL: there is no OPT */
+	size_t len;
+} why_cases[] = {
+	{ "why blocked: the list's name", MR_BLOCK_EDE_TEXT, "ads", true, W("\0\x09\0\x0f\0\5\0\x0f" "ads") },
+	{ "why blocked: a name of forty octets", MR_BLOCK_EDE_TEXT, FORTY, true, W("\0\x2e\0\x0f\0\x2a\0\x0f" FORTY) },
+	{ "why blocked: a longer one is cut", MR_BLOCK_EDE_TEXT, FORTY "x", true, W("\0\x2e\0\x0f\0\x2a\0\x0f" FORTY) },
+	{ "why blocked: no name, the code alone", MR_BLOCK_EDE_TEXT, "", true, W("\0\6\0\x0f\0\2\0\x0f") },
+	{ "why blocked: no list, the code alone", MR_BLOCK_EDE_TEXT, NULL, true, W("\0\6\0\x0f\0\2\0\x0f") },
+	{ "why blocked: code", MR_BLOCK_EDE_CODE, "ads", true, W("\0\6\0\x0f\0\2\0\x0f") },
+	{ "why blocked: none", MR_BLOCK_EDE_NONE, "ads", true, W("\0\0") },
+	{ "why blocked: without EDNS nothing", MR_BLOCK_EDE_TEXT, "ads", false, NULL, 0 },
+};
+
+static void run_why(void **state)
+{
+	const struct why_case *c = *state;
+	struct mr_block kernel = { .mode = MR_BLOCK_NXDOMAIN, .ttl = 60, .ede = c->ede };
+	uint8_t ask[512], out[512];
+	struct dns_query q = make_query_view(ask, "wWw.nl", DNS_A, c->edns, false);
+	size_t start = DNS_HEADER + q.question_len + sizeof(struct mr_rr_soa);
+	struct dns_block block;
+	struct mr_ede text;
+	int len;
+
+	dns_block_take(&kernel, &block);
+	if (c->list)
+		mr_ede_render(&text, c->list);
+	len = dns_reply_blocked(&q, &block, c->list ? &text : NULL, &udp, out, sizeof(out));
+	assert_int_equal(len, start + (c->option ? 9 + c->len : 0));
+	if (c->option)
+		assert_memory_equal(out + start + 9, c->option, c->len);
+}
+
+static void settings_are_taken_as_they_stand(void **state)
+{
+	struct mr_block kernel = { .mode = MR_BLOCK_CUSTOM, .ede = MR_BLOCK_EDE_NONE, .ttl = 7 };
+	struct dns_block b, withheld;
+
+	memcpy(&kernel.ipv4, "\xc0\0\2\7", 4);
+	memcpy(kernel.ipv6, "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\7", 16);
+	dns_block_take(&kernel, &b);
+	assert_int_equal(b.mode, MR_BLOCK_CUSTOM);
+	assert_int_equal(b.ede, MR_BLOCK_EDE_NONE);
+	assert_int_equal(b.ttl, 7);
+	assert_memory_equal(b.ipv4, &kernel.ipv4, 4);
+	assert_memory_equal(b.ipv6, kernel.ipv6, 16);
+	b.ede = MR_BLOCK_EDE_TEXT;
+	dns_block_withhold(&b, &withheld);
+	assert_int_equal(withheld.mode, MR_BLOCK_NODATA);
+	assert_int_equal(withheld.ede, MR_BLOCK_EDE_NONE);
+	assert_int_equal(withheld.ttl, 7);
+}
+
 int main(void)
 {
 	add_blocked();
+	ROWS_ADD(why_cases, run_why);
+	rows_add("settings are taken as they stand", settings_are_taken_as_they_stand, NULL);
 	ROWS_ADD(flag_cases, run_flag);
 	ROWS_ADD(age_cases, run_age);
 	ROWS_ADD(size_cases, run_size);

@@ -91,8 +91,7 @@ int teardown(void **state)
 struct kern_opts options(void)
 {
 	struct kern_opts o = { .interfaces = { "kern0" }, .interface_count = 1, .pin_root = root, .listen = listens,
-			       .listens = 2, .answers = 1000, .filter_entries = 1000,
-			       .block = { .mode = MR_BLOCK_NULL, .ttl = 10 }, .recursion = true };
+			       .listens = 2, .answers = 1000, .filter_entries = 1000, .recursion = true };
 
 	addr_parse("0.0.0.0", 53, &listens[0]);
 	addr_parse("::", 53, &listens[1]);
@@ -178,7 +177,7 @@ void put_a(struct kern *k, const char *name)
 	uint64_t now = clock_coarse_ns();
 	struct dns_answer *a = make_a(name, 300, now);
 
-	kern_answer_put(k, a, now);
+	kern_answer_put(k, a, false, status_of(k).filter_generation, now);
 	dns_answer_unref(a);
 }
 

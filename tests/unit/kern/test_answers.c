@@ -58,7 +58,7 @@ static void restart(struct table *t, uint32_t max)
 
 static void put(struct table *t, struct dns_answer *a)
 {
-	answers_put(&t->a, a, NOW);
+	answers_put(&t->a, a, false, t->conf.filter_generation, NOW);
 	dns_answer_unref(a);
 }
 
@@ -96,7 +96,7 @@ static void an_answer_stands_as_the_treaty_says(void **state)
 	t->conf.recursion = 1;
 	t->conf.generation[0] = 5;
 	from->ad = true;
-	answers_put(&t->a, from, NOW);
+	answers_put(&t->a, from, false, t->conf.filter_generation, NOW);
 	s = slot_of(t, "www.example", DNS_A);
 	assert_non_null(s);
 	body = (uint8_t *)s + mr_answer_body(s->name_len);
@@ -381,7 +381,7 @@ static void expired_answers_are_swept_by_later_puts(void **state)
 	fill_table(t, 100);
 	for (i = 0; i < 100; i++) {
 		a = make_a("late.example", 3000, NOW + 400 * CLOCK_S);
-		answers_put(&t->a, a, NOW + 400 * CLOCK_S);
+		answers_put(&t->a, a, false, t->conf.filter_generation, NOW + 400 * CLOCK_S);
 		dns_answer_unref(a);
 	}
 	assert_int_equal(t->a.in_use, 1);

@@ -34,7 +34,7 @@ static void a_fresh_start_attaches_natively_and_pins(void **state)
 	assert_int_equal(s.iface[0].prog_id, program_on("kern0"));
 	assert_true(s.verified_insns > 0);
 	print_message("# verified: %u instructions\n", s.verified_insns);
-	assert_int_equal(files_in(s.pins), 12);
+	assert_int_equal(files_in(s.pins), 13);
 	assert_true(is_there("link-kern0"));
 	stop(k, true);
 }
@@ -182,7 +182,7 @@ static void run_mismatch(void **state)
 	assert_int_equal(after.iface[0].link_id, before.iface[0].link_id);	/* never detached in between */
 	assert_int_equal(after.iface[0].prog_id, program_on("kern0"));
 	assert_int_equal(files_in(root), 2);
-	assert_int_equal(files_in(after.pins), 12);
+	assert_int_equal(files_in(after.pins), 13);
 	if (c->note)
 		assert_non_null(strstr(fresh_note(&after), c->note));
 	else

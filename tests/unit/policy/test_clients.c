@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_clients.c - prefixes in, outcomes out, through the functions of the kernel.
+ * test_clients.c - prefixes and MACs in, outcomes out, through the functions of the kernel.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static unsigned group_of(const struct clients *c, const char *text)
 	struct addr a;
 
 	assert_int_equal(addr_parse(text, 0, &a), 0);
-	o = clients_find(c, a.ip, &secret);
+	o = clients_find(c, a.ip, NULL, &secret);
 	assert_int_equal(o.access, o.group == NOBODY ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW);
 	return o.group;
 }
@@ -135,7 +135,7 @@ static void random_tables_agree_with_the_slow_way(void **state)
 			a = (struct addr){ .ip = { [10] = 0xff, [11] = 0xff, [12] = 10 } };
 			a.ip[13] = (uint8_t)(random_u16() & random_u16());
 			a.ip[14] = (uint8_t)(random_u16() & random_u16());
-			assert_int_equal(clients_find(&table, a.ip, &secret).group, reference(rows, COUNT_OF(rows), &a));
+			assert_int_equal(clients_find(&table, a.ip, NULL, &secret).group, reference(rows, COUNT_OF(rows), &a));
 		}
 	}
 	assert_true(built > 20);
@@ -202,16 +202,97 @@ static void more_rows_than_the_table_are_refused(void **state)
 	free(rows);
 }
 
+/* ---- MACs ---- */
+
+static const uint8_t tablet[6] = { 2, 0, 0, 0, 1, 7 }, phone[6] = { 2, 0, 0, 0, 1, 8 };
+
+static struct clients_row mac_row(const uint8_t mac[6], uint16_t group)
+{
+	struct clients_row r = { .is_mac = true, .outcome = { .group = group, .access = MR_ACCESS_ALLOW } };
+
+	memcpy(r.mac, mac, 6);
+	return r;
+}
+
+static unsigned group_of_mac(const struct clients *c, const char *text, const uint8_t *mac)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, 0, &a), 0);
+	return clients_find(c, a.ip, mac, &secret).group;
+}
+
+static void a_mac_decides_before_any_address(void **state)
+{
+	struct clients_row rows[] = { row("10.0.0.0/8", 1), mac_row(tablet, 2), row("10.0.0.7", 3), mac_row(tablet, 2) };
+
+	assert_int_equal(clients_build(rows, COUNT_OF(rows), fallback, &secret, &table, NULL), 0);
+	assert_int_equal(table.count, 3);
+	assert_int_equal(table.macs, 1);
+	assert_int_equal(table.lens, 2);
+	assert_int_equal(group_of_mac(&table, "10.0.0.7", tablet), 2);
+	assert_int_equal(group_of_mac(&table, "2001:db8::1", tablet), 2);
+	assert_int_equal(group_of_mac(&table, "10.0.0.7", phone), 3);
+	assert_int_equal(group_of_mac(&table, "10.0.0.8", phone), 1);
+	assert_int_equal(group_of_mac(&table, "10.0.0.7", NULL), 3);
+	assert_int_equal(group_of_mac(&table, "192.0.2.1", phone), NOBODY);
+}
+
+static void macs_alone_make_a_table(void **state)
+{
+	struct clients_row rows[] = { mac_row(tablet, 2), mac_row(phone, 3) };
+
+	assert_int_equal(clients_build(rows, COUNT_OF(rows), fallback, &secret, &table, NULL), 0);
+	assert_int_equal(table.macs, 2);
+	assert_int_equal(table.lens, 0);
+	assert_int_equal(group_of_mac(&table, "192.0.2.1", phone), 3);
+	assert_int_equal(group_of_mac(&table, "192.0.2.1", NULL), NOBODY);
+}
+
+/* Splitting shorter prefixes leaves MACs alone. */
+static void macs_stay_when_prefixes_are_split(void **state)
+{
+	struct clients_row rows[10] = { mac_row(tablet, 20) };
+	unsigned i;
+
+	for (i = 0; i < 9; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "10.0.0.0/%u", 16 + i);
+		rows[i + 1] = row(text, (uint16_t)i);
+	}
+	assert_int_equal(clients_build(rows, COUNT_OF(rows), fallback, &secret, &table, NULL), 0);
+	assert_int_equal(table.macs, 1);
+	assert_int_equal(group_of_mac(&table, "10.0.0.1", tablet), 20);
+	assert_int_equal(group_of_mac(&table, "10.0.0.1", phone), 8);
+}
+
+static void a_mac_for_two_things_is_refused(void **state)
+{
+	struct clients_row rows[] = { mac_row(tablet, 2), mac_row(tablet, 3) };
+	struct err_at e = { 0 };
+
+	assert_int_equal(clients_build(rows, 2, fallback, &secret, &table, &e), -EEXIST);
+	assert_non_null(strstr(e.why, "02:00:00:00:01:07 is given twice"));
+	rows[1] = rows[0];
+	rows[1].outcome.flags = MR_CLIENT_PAUSED;
+	assert_int_equal(clients_build(rows, 2, fallback, &secret, &table, &e), -EEXIST);
+}
+
 int main(void)
 {
-	static struct CMUnitTest tests[5 + COUNT_OF(lookups)] = {
+	static struct CMUnitTest tests[9 + COUNT_OF(lookups)] = {
 		cmocka_unit_test(random_tables_agree_with_the_slow_way),
 		cmocka_unit_test(many_addresses_fit),
 		cmocka_unit_test(same_prefix_for_two_things_is_refused),
 		cmocka_unit_test(lengths_too_far_apart_are_refused),
 		cmocka_unit_test(more_rows_than_the_table_are_refused),
+		cmocka_unit_test(a_mac_decides_before_any_address),
+		cmocka_unit_test(macs_alone_make_a_table),
+		cmocka_unit_test(macs_stay_when_prefixes_are_split),
+		cmocka_unit_test(a_mac_for_two_things_is_refused),
 	};
-	size_t n = 5, i;
+	size_t n = 9, i;
 
 	secret_make(&secret);
 	for (i = 0; i < COUNT_OF(lookups); i++)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * groups.c - what may change between two filters: settings and pauses of
+ * groups, what sets mean, and the names that the next filter brings.
+ *
+ * mr_conf has the groups for the program; user space reads the door's own copy,
+ * which stays where it is when mr_conf moves, and which the off form has too.
+ */
+#include <errno.h>
+#include <string.h>
+#include "kern/room.h"
+
+/* Word by word: other threads read it, and the types are one word. */
+static void write_group(struct mr_group *to, const struct mr_group *from)
+{
+	const mr_word *f = (const mr_word *)from;
+	mr_word *t = (mr_word *)to;
+	size_t i;
+
+	for (i = 0; i < sizeof(*to) / sizeof(*t); i++)
+		MR_WRITE(t[i], f[i]);
+}
+
+void kern_groups_publish(struct kern *k, const struct mr_group *groups, unsigned count)
+{
+	struct mr_group all[MR_GROUPS_MAX] = { 0 };
+	struct mr_conf *c = k->on ? kern_conf(k) : NULL;
+	uint32_t enabled;
+	unsigned i;
+
+	memcpy(all, groups, (count < MR_GROUPS_MAX ? count : MR_GROUPS_MAX) * sizeof(*groups));
+	for (i = 0; i < MR_GROUPS_MAX; i++)
+		write_group(&k->group[i], &all[i]);
+	if (!c || !memcmp(c->group, all, sizeof(all)))
+		return;
+	enabled = kern_pause(k);
+	for (i = 0; i < MR_GROUPS_MAX; i++)
+		write_group(&c->group[i], &all[i]);
+	kern_resume(k, enabled);
+}
+
+void kern_group_pause(struct kern *k, unsigned group, bool paused)
+{
+	if (group >= MR_GROUPS_MAX)
+		return;
+	MR_WRITE(k->group[group].paused, paused);
+	if (k->on)
+		MR_WRITE(kern_conf(k)->group[group].paused, paused);
+}
+
+void kern_sources_publish(struct kern *k, const char *const *names, unsigned count)
+{
+	unsigned i;
+
+	for (i = 0; i < MR_LISTS_MAX; i++)
+		mr_ede_render(&k->ede_next[i], i < count && names[i] ? names[i] : "");
+}
+
+void kern_groups_take(struct kern *k)
+{
+	const struct mr_conf *c = kern_conf(k);
+	const struct mr_ede *ede = kern_mem(k, MAP_mr_ede);
+
+	memcpy(k->group, c->group, sizeof(k->group));
+	memcpy(k->ede_next, ede + c->unit[c->active].ede_base, sizeof(k->ede_next));
+}
+
+int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups)
+{
+	struct filter_view v = k->view;
+	mr_word *to;
+	size_t i;
+
+	if (!v.unit && !kern_filter_view(k, &v))
+		return -ENOENT;
+	if (groups != v.unit->groups)
+		return -EINVAL;
+	to = (mr_word *)v.verdicts;	/* of our maps, or lent to us with the filter */
+	for (i = 0; i < (size_t)v.unit->sets * groups; i++)
+		MR_WRITE(to[i], ((const mr_word *)verdicts)[i]);
+	return 0;
+}
