@@ -53,7 +53,6 @@ int bench_kernel(const struct mr_secret *secret, struct kern **ret, struct err_a
 	struct kern_opts o = {
 		.interfaces = { "lo" }, .interface_count = 1, .mode = KERN_GENERIC, .required = true,
 		.pin_root = "/sys/fs/bpf/mrbench", .listen = &listen, .listens = 1, .answers = 64, .recursion = true,
-		.block = { .mode = MR_BLOCK_NULL, .ttl = 10 },
 	};
 	int err = move_apart(reterr);
 

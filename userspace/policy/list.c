@@ -288,26 +288,3 @@ int list_parse(const char *text, size_t size, enum list_format format, bool allo
 	}
 	return r.err;
 }
-
-/* The text from its first letter that is no blank, and without a byte order mark. */
-static bool begins_with(const char *text, size_t size, const char *what)
-{
-	const char *end = text + size;
-
-	if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
-		text += 3;
-	while (text < end && (is_blank(*text) || *text == '\r' || *text == '\n'))
-		text++;
-	return (size_t)(end - text) >= strlen(what) && !strncasecmp(text, what, strlen(what));
-}
-
-const char *list_refuse(const char *text, size_t size)
-{
-	if (size >= 2 && !memcmp(text, "\x1f\x8b", 2))
-		return "it is compressed";
-	if (memchr(text, 0, size))
-		return "it is not text";
-	if (begins_with(text, size, "<!doctype html") || begins_with(text, size, "<html"))
-		return "it is an HTML page";
-	return NULL;
-}
