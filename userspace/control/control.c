@@ -282,6 +282,7 @@ static void free_all(struct control *c, bool detach)
 	flights_free(c->flights);
 	snapshot_unref(c->snapshot);
 	lists_free(c->fetch);
+	neigh_close(c->neigh);
 	state_close(c->objects);
 	free(c->dropped_names);
 	free(c->text);
@@ -326,6 +327,8 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 		goto out;
 	snapshot_apply(c, s);
 	s = NULL;
+	if (neigh_open(loop, &c->neigh, reterr))
+		log_warn("groups by hardware address hold for what the packet path answers alone: %s", reterr->why);
 	kern_enable(c->kern, true);
 	err = wire_start(c, reterr);
 	if (!err)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include "control/control.h"
 #include "lists/lists.h"
+#include "net/neigh.h"
 #include "policy/compile.h"
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
@@ -70,6 +71,7 @@ struct control {
 	struct pause pause[CONTROL_PAUSES_MAX];
 	unsigned pauses;
 	struct lists *fetch;		/* lists from URLs */
+	struct neigh *neigh;		/* NULL: hardware addresses are not known */
 
 	uint64_t reloads;
 	uint64_t reloads_failed;
