@@ -72,9 +72,18 @@ MR_INLINE int rule_paused(const struct mr_conf *conf, const struct mr_scratch *s
 	return MR_READ(rule_group(conf, s)->paused) || (s->client.flags & MR_CLIENT_PAUSED);
 }
 
-/* Weigh one entry for the client's group; a cell that is not there asks, and a block that is lifted is none. */
-MR_INLINE void rule_weigh(const struct mr_conf *conf, const struct mr_unit *u, const struct mr_scratch *s, __u64 entry,
-			  __u32 depth, struct mr_decision *d)
+/* A pause turns an outcome of "block" into none; what that was stronger than does not come forth, as in the daemon. */
+MR_INLINE void rule_lift(const struct mr_conf *conf, const struct mr_scratch *s, struct mr_decision *d)
+{
+	const struct mr_decision none = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
+
+	if (mr_verdict_blocks(d->verdict.kind) && rule_paused(conf, s))
+		*d = none;
+}
+
+/* Weigh one entry for the client's group; a cell that is not there asks. */
+MR_INLINE void rule_weigh(const struct mr_unit *u, const struct mr_scratch *s, __u64 entry, __u32 depth,
+			  struct mr_decision *d)
 {
 	struct mr_verdict v = { MR_ASK, 0, 0, 0 }, *cell;
 	__u32 i;
@@ -86,8 +95,6 @@ MR_INLINE void rule_weigh(const struct mr_conf *conf, const struct mr_unit *u, c
 	cell = bpf_map_lookup_elem(&mr_verdicts, &i);
 	if (cell)
 		v = mr_verdict_load(cell);
-	if (mr_verdict_blocks(v.kind) && rule_paused(conf, s))
-		return;
 	mr_decide(d, v, entry, depth);
 }
 
@@ -111,8 +118,8 @@ MR_INLINE void rule_find(const struct mr_conf *conf, const struct mr_unit *u, co
 	MR_WRITE(s->depths, u->depths << 1 << (31 - labels));
 	if (s->listed) {
 		rule_probe(u, mr_name_hashed(&s->name, labels), &s->found);
-		rule_weigh(conf, u, s, s->found.exact, labels, &s->decision);
-		rule_weigh(conf, u, s, s->found.subtree, labels, &s->decision);
+		rule_weigh(u, s, s->found.exact, labels, &s->decision);
+		rule_weigh(u, s, s->found.subtree, labels, &s->decision);
 	}
 	for (i = 0; i < MR_LABELS_MAX; i++) {
 		world_opaque(u);	/* or a dozen addresses are made ready before the loop, which most names do not enter */
@@ -129,8 +136,9 @@ MR_INLINE void rule_find(const struct mr_conf *conf, const struct mr_unit *u, co
 		if (!rule_maybe(u, h))
 			continue;
 		rule_probe(u, h, &s->found);
-		rule_weigh(conf, u, s, s->found.subtree, depth, &s->decision);
+		rule_weigh(u, s, s->found.subtree, depth, &s->decision);
 	}
+	rule_lift(conf, s, &s->decision);
 }
 
 /*
@@ -147,9 +155,10 @@ MR_INLINE void rule_find_links(const struct mr_conf *conf, const struct mr_unit 
 	s->link = none;
 	for (i = 0; i < MR_CHAIN_MAX; i++) {
 		set = MR_READ(s->answer.chain[i]);
-		rule_weigh(conf, u, s, (set & (MR_SETS_MAX - 1)) << MR_ENTRY_SET_SHIFT, 0, &s->link);
+		rule_weigh(u, s, (set & (MR_SETS_MAX - 1)) << MR_ENTRY_SET_SHIFT, 0, &s->link);
 		world_barrier();
 	}
+	rule_lift(conf, s, &s->link);
 }
 
 #endif

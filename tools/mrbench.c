@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include "base/log.h"
 #include "tools/mrbench.h"
+#include "tools/mrbench_user.h"
 
 static const char usage[] =
 	"usage: mrbench [options] ns INTERFACE     nanoseconds a packet, over the null program\n"
@@ -20,7 +21,12 @@ static const char usage[] =
 	"       mrbench [options] serve INTERFACE  attach a subject; commands on stdin: reflect, fastpath, stats,\n"
 	"                                          blocked FILE, cached FILE (queries for kxdpgun), quit\n"
 	"options: --names N (1000000)  --answers N (200000)  --hot N (1000)  --packets N, of one measurement (50000)\n"
-	"         --rounds N, to keep (25)  --seconds S, at most (60)  --cpu N, to stay on (the last)\n";
+	"         --rounds N, to keep (25)  --seconds S, at most (60)  --cpu N, to stay on (the last)\n"
+	"       mrbench filter [options]   a verdict in user space, one by one\n"
+	"       mrbench cache [options]    an answer out of user space's cache\n"
+	"       mrbench compile [options]  a list of names, until it is in force\n"
+	"options: --domains N (1000000)  --iters N (200000)  --seed S (0x5eed)\n"
+	"         --assert, a missed target is exit status 1  --json, instead of a table\n";
 
 /* A count in @min..@max; exits with the reason. */
 static double number(const char *option, const char *text, double min, double max)
@@ -66,12 +72,9 @@ static int options(int argc, char **argv, struct bench_options *o)
 
 static void warn_build(void)
 {
-#ifndef __OPTIMIZE__
-	fprintf(stderr, "mrbench: warning: a build without optimisation; figures of user space mean nothing\n");
-#endif
-#ifdef __SANITIZE_ADDRESS__
-	fprintf(stderr, "mrbench: warning: a build with sanitizers; figures of user space mean nothing\n");
-#endif
+	if (strcmp(bench_build(), "release"))
+		fprintf(stderr, "mrbench: warning: a build with %s; figures of user space mean nothing\n",
+			!strcmp(bench_build(), "debug") ? "no optimisation" : bench_build());
 }
 
 static int to_stderr(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -95,6 +98,8 @@ int main(int argc, char **argv)
 	libbpf_set_print(to_stderr);
 	warn_build();
 	o.cpu = bench_pin(o.cpu);
+	if (argc > 1 && (err = bench_user(argc - 1, argv + 1)) >= 0)
+		return err;
 	if (!strcmp(command, "ns") && left == 2) {
 		err = bench_ns(&o, argv[first + 1], &at);
 	} else if (!strcmp(command, "maps") && left == 1) {

@@ -8,6 +8,7 @@
  *   mrbench_cells.c   "mrbench ns": nanoseconds a packet
  *   mrbench_maps.c    "mrbench maps": hash map or tables of our own
  *   mrbench_serve.c   "mrbench serve": a subject on an interface
+ *   mrbench_user.h    the commands that measure user space
  */
 #ifndef TOOLS_MRBENCH_H
 #define TOOLS_MRBENCH_H
@@ -37,6 +38,9 @@ struct bench_name {
  * 53 octets in five labels.
  */
 void bench_name(enum bench_space space, uint32_t i, struct bench_name *ret);
+
+/* Another set of such names; 0, unless it is called.  Which ones there are differs, their shapes do not. */
+void bench_names_seed(uint64_t seed);
 
 /* Write it as text, without the final dot; @buf has room for 64 octets. */
 void bench_name_text(const struct bench_name *n, char *buf);

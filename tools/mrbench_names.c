@@ -16,6 +16,8 @@ const uint8_t bench_server_ip6[16] = { 0xfd, 0x53, [15] = 2 };
 static const uint8_t client_ip[4] = { 10, 53, 0, 1 };
 static const uint8_t client_ip6[16] = { 0xfd, 0x53, [15] = 1 };
 
+static uint64_t names_seed;
+
 /* A mixing of bits (the finaliser of MurmurHash3), enough to make names look alike to no table. */
 static uint64_t mix(uint64_t v)
 {
@@ -39,10 +41,15 @@ static void letters(char *to, unsigned count, uint64_t v)
 		to[i] = (char)('a' + v % 26);
 }
 
+void bench_names_seed(uint64_t seed)
+{
+	names_seed = mix(seed);
+}
+
 void bench_name(enum bench_space space, uint32_t i, struct bench_name *ret)
 {
 	static const char tld[8][4] = { "com", "net", "org", "com", "de", "io", "com", "ru" };
-	uint64_t r = mix((uint64_t)space << 32 | i), r2 = mix(r);
+	uint64_t r = mix(names_seed ^ ((uint64_t)space << 32 | i)), r2 = mix(r);
 	char word[16];
 
 	memset(ret, 0, sizeof(*ret));

@@ -51,6 +51,12 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list va)
 int run_open(struct fill *f)
 {
 	static const struct fill_size size = { 256, 256, 256, 64, 64 };
+
+	return run_open_sized(f, &size);
+}
+
+int run_open_sized(struct fill *f, const struct fill_size *size)
+{
 	const char *what;
 	int err;
 
@@ -59,7 +65,7 @@ int run_open(struct fill *f)
 		printf("1..1\nok 1 - packets through the program # SKIP loading a program needs root\n");
 		return 1;
 	}
-	err = fill_open(f, &size, &what);
+	err = fill_open(f, size, &what);
 	if (err == -EPERM || err == -ENOSYS) {
 		printf("1..1\nok 1 - packets through the program # SKIP %s: %s\n", what, strerror(-err));
 		return 1;

@@ -47,6 +47,8 @@ int run_rows(void (*world)(struct fill *f), const struct row *rows, size_t count
 
 /* Load with the sizes of these suites; 0, or 1 after having printed the SKIP row or the failure. */
 int run_open(struct fill *f);
+/* The same with other sizes. */
+int run_open_sized(struct fill *f, const struct fill_size *size);
 
 /* Put one frame through a program; returns its XDP action or a negative errno. */
 int run_frame(int prog_fd, const void *in, size_t len, void *out, size_t *ret_len);

@@ -129,13 +129,25 @@ int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct 
 /* control_reload() from any thread. */
 int control_ask_reload(struct control *c, struct err_at *reterr);
 
+/* What the daemon's filter said, in words. */
+struct control_verdict {
+	uint8_t kind;			/* enum mr_verdict_kind */
+	uint8_t step;			/* enum judge_step */
+	unsigned source;
+	unsigned depth;			/* labels of the name that matched */
+	uint64_t entry;			/* of the table of names; 0: none */
+	uint64_t line;			/* in its source; 0: not known */
+	char rule[256];			/* as written; "" when not known */
+	unsigned rewrites;		/* rules that say what to answer */
+};
+
 struct control_why {
 	int kern_error;			/* 0, or why the packet path could not be asked */
 	char kern_reason[256];
 	struct kern_why_result kern;
 	char list[64];			/* of the kernel's verdict; "" when none */
 	/* the daemon's own answer to the same packet */
-	struct filter_result verdict;
+	struct control_verdict verdict;
 	char daemon_list[64];
 	char group[64];
 	int daemon_error;		/* 0, or -ETIMEDOUT */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_pairs.c - names and groups, as many as there is time for: the program,
+ * the daemon's judge and a simple reading of the same rules must agree.
+ *
+ * Rules are made at random from few labels, so that they meet: several sources
+ * speak of one name, and of its parents.  They are compiled as the daemon does
+ * it and put into the program's maps.  For each pair the dry program says what
+ * the kernel would do; it may pass the question up ("ask"), but never decide
+ * otherwise than the judge.  Where all rules are plain names it must not ask at
+ * all.  The judge in turn must say what pairs_world.c reads out of the rules
+ * with neither tables nor sets.
+ *
+ * 50,000 pairs; with MR_LONG=1 a million.  MR_SEED is another start.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/bpf.h>
+#include "packet/pairs_world.h"
+#include "packet/run.h"
+#include "policy/compile.h"
+#include "policy/filter_file.h"
+#include "policy/judge.h"
+
+#define FAULTS_SHOWN 5
+
+/* What became of the pairs of a world. */
+struct tally {
+	unsigned pairs, told, blocked, asked, needless, deep, patterns, faults;
+};
+
+struct both {
+	struct fill fill;
+	struct pairs_world *world;
+	struct compiled compiled;
+	struct filter_members *members;
+	struct mr_verdict *verdicts;
+	struct mr_unit unit;
+	struct judge_group group[PAIRS_GROUPS];
+	struct judge judge;
+	struct tally tally;
+};
+
+/* ---- both sides filled ---- */
+
+static int compile(struct both *b)
+{
+	struct compile *c = compile_new(b->fill.secret);
+	const struct pairs_world *w = b->world;
+	int err = c ? 0 : -1;
+
+	for (unsigned i = 0; i < w->rules && !err; i++)
+		err = compile_item(c, w->rule[i].source, &w->rule[i].item) < 0;
+	if (!err)
+		err = compile_finish(c, NULL, NULL, &b->compiled, NULL);
+	compile_free(c);
+	if (err || b->compiled.asked)
+		printf("# %s\n", err ? "the rules do not compile" : "so many sets that some are the ask set");
+	return err || b->compiled.asked;
+}
+
+/* The filter as user space sees it, and what its sets mean to the groups. */
+static int make_judge(struct both *b)
+{
+	unsigned g;
+
+	b->members = filter_members_copy(b->compiled.filter);
+	for (g = 0; g < PAIRS_GROUPS; g++)
+		b->group[g] = (struct judge_group){ .uses = b->world->uses[g], .sources = PAIRS_SOURCES };
+	b->unit = *filter_unit(b->compiled.filter);
+	b->unit.groups = PAIRS_GROUPS;
+	b->judge = (struct judge){
+		.filter = { .unit = &b->unit, .buckets = filter_buckets(b->compiled.filter),
+			    .bloom = filter_bloom(b->compiled.filter), .group = b->fill.conf->group },
+		.members = b->members, .rules = b->compiled.rules, .secret = b->fill.secret, .group = b->group,
+		.groups = PAIRS_GROUPS, .safe_search = UINT32_MAX,
+	};
+	if (b->members)
+		b->verdicts = judge_verdicts(&b->judge);
+	b->judge.filter.verdicts = b->verdicts;
+	return b->verdicts ? 0 : -1;
+}
+
+static int fill_unit(struct both *b)
+{
+	const struct filter *f = b->compiled.filter;
+	struct fill *to = &b->fill;
+	struct mr_unit *u = &to->conf->unit[0];
+	uint64_t buckets = b->unit.bucket_mask + 1ULL, words = b->unit.bloom_mask + 1ULL;
+
+	if (buckets > to->size.filter_buckets || words > to->size.bloom_words ||
+	    b->unit.sets * PAIRS_GROUPS > to->size.verdicts) {
+		printf("# the maps of this test are too small: %u sets\n", b->unit.sets);
+		return -1;
+	}
+	memcpy(to->filter, filter_buckets(f), buckets * sizeof(*to->filter));
+	memcpy(to->bloom, filter_bloom(f), words * sizeof(*to->bloom));
+	memcpy(to->verdicts, b->verdicts, (size_t)b->unit.sets * PAIRS_GROUPS * sizeof(*b->verdicts));
+	*u = b->unit;
+	return 0;
+}
+
+static int fill_both(struct both *b)
+{
+	char prefix[32];
+	int err;
+
+	fill_reset(&b->fill);
+	fill_service(&b->fill, "192.0.2.53");
+	for (unsigned g = 0; g < PAIRS_GROUPS; g++) {
+		snprintf(prefix, sizeof(prefix), "10.0.%u.0/24", g);
+		if (fill_client(&b->fill, prefix, (__u16)g, MR_ACCESS_ALLOW))
+			return -1;
+		b->fill.conf->group[g].paused = b->world->paused[g];
+	}
+	err = compile(b);
+	if (!err)
+		err = make_judge(b);
+	return err ? err : fill_unit(b);
+}
+
+static void empty_both(struct both *b)
+{
+	compiled_done(&b->compiled);
+	filter_members_free(b->members);
+	free(b->verdicts);
+	b->members = NULL;
+	b->verdicts = NULL;
+}
+
+/* ---- one pair ---- */
+
+static void fault(struct both *b, const struct pairs_question *q, const char *what, const struct mr_why *k,
+		  const struct judge_result *j, const struct pairs_outcome *o)
+{
+	if (b->tally.faults++ >= FAULTS_SHOWN)
+		return;
+	printf("# %s type %u group %u%s: %s\n", q->text, q->qtype, q->group, b->world->paused[q->group] ? " (paused)" : "",
+	       what);
+	printf("#   kernel: %s, %s of %u at %u; judge: %s by %s of %u at %u, %u rewrites; rules: %s%s of %u at %u\n",
+	       run_stat_name(k->stat), filter_verdict_text(k->verdict), k->list, k->depth, filter_verdict_text(j->kind),
+	       judge_step_names[j->step], j->source, j->depth, j->rewrites, filter_verdict_text(o->kind),
+	       o->rewritten ? " and a rewrite" : "", o->source, o->depth);
+	pairs_print(b->world, q);
+}
+
+static int ask_kernel(struct both *b, const struct pairs_question *q, struct mr_why *ret)
+{
+	static struct frame f;
+	static __u8 out[FRAME_MAX];
+	char from[32];
+	size_t len;
+
+	snprintf(from, sizeof(from), "10.0.%u.1", q->group);
+	frame_ask(&f, &(struct ask){ .name = q->text, .qtype = q->qtype, .from = from, .edns = q->edns });
+	if (run_frame(b->fill.why_fd, f.b, f.len, out, &len) < 0)
+		return -1;
+	*ret = *b->fill.why;
+	return 0;
+}
+
+static void ask_judge(struct both *b, const struct pairs_question *q, struct judge_result *ret)
+{
+	struct mr_name name = { 0 };
+	struct who who = { .ip = { [10] = 0xff, [11] = 0xff, [12] = 10, [14] = (uint8_t)q->group, [15] = 1 } };
+	struct judge_question jq = { .lower = q->lower, .len = q->len, .qtype = q->qtype, .group = q->group,
+				     .paused = b->world->paused[q->group], .who = &who };
+
+	memcpy(name.text, q->lower, q->len);
+	name.len = q->len;
+	jq.name = mr_name_hash(&name, b->fill.secret) ? NULL : &name;
+	judge_name(&b->judge, &jq, ret);
+}
+
+/* The judge against the rules. */
+static const char *judge_differs(const struct both *b, const struct judge_result *j, const struct pairs_outcome *o)
+{
+	if (j->kind != o->kind || !j->rewrites != !o->rewritten)
+		return "the judge says other than the rules";
+	/* What a pattern says of an exact name is that name's since the filter was compiled. */
+	if (b->world->kind & PAIRS_PATTERNS || o->kind == MR_NONE)
+		return NULL;
+	return j->source != o->source || j->depth != o->depth ? "the judge names another rule" : NULL;
+}
+
+/* The kernel against the judge; counts. */
+static const char *kernel_differs(struct both *b, const struct pairs_question *q, const struct mr_why *k,
+				  const struct judge_result *j, const struct pairs_outcome *o)
+{
+	struct tally *t = &b->tally;
+
+	if (k->stat == MR_STAT_pass_labels) {
+		t->deep++;
+		return q->labels <= MR_LABELS_MAX ? "passed as too deep" : NULL;
+	}
+	if (k->stat == MR_STAT_pass_ask) {
+		t->asked++;
+		t->needless += !o->special;
+		return NULL;
+	}
+	t->told++;
+	t->blocked += k->stat == MR_STAT_blocked;
+	if (k->stat != MR_STAT_blocked && k->stat != MR_STAT_pass_miss)
+		return "passed for a reason that it has not";
+	if ((k->stat == MR_STAT_blocked) != mr_verdict_blocks(k->verdict))
+		return "the kernel does not do what its verdict says";
+	if (k->group != q->group)
+		return "the kernel takes it for another group's";
+	if (k->verdict == MR_NONE && (j->step == JUDGE_regex || (j->step == JUDGE_rewrite && !j->depth))) {
+		/* No table knows: the kernel has no answer for it either, unless the ask set is with that. */
+		t->patterns++;
+		return judge_asks(&b->judge, q->lower, q->len) ? NULL : "a pattern decides, and its answers are not marked";
+	}
+	if (k->verdict != j->kind)
+		return "the kernel decides, and otherwise";
+	return j->kind != MR_NONE && (k->list != j->source || k->depth != j->depth) ? "the kernel names another rule" : NULL;
+}
+
+static int one_pair(struct both *b)
+{
+	struct pairs_question q;
+	struct pairs_outcome o;
+	struct judge_result j;
+	struct mr_why k;
+	const char *what;
+
+	pairs_ask(b->world, &q);
+	pairs_judge(b->world, &q, &o);
+	ask_judge(b, &q, &j);
+	if (ask_kernel(b, &q, &k))
+		return -1;
+	b->tally.pairs++;
+	what = judge_differs(b, &j, &o);
+	if (what)
+		fault(b, &q, what, &k, &j, &o);
+	what = kernel_differs(b, &q, &k, &j, &o);
+	if (what)
+		fault(b, &q, what, &k, &j, &o);
+	return 0;
+}
+
+/* ---- worlds ---- */
+
+static const struct {
+	const char *name;
+	unsigned kind;
+} worlds[] = {
+	{ "plain names, allowed, blocked, important or not", 0 },
+	{ "and groups that are paused", PAIRS_PAUSES },
+	{ "and names below alone", PAIRS_BELOW },
+	{ "and conditions on type and client", PAIRS_CONDITIONS },
+	{ "and rewrites", PAIRS_REWRITES },
+	{ "and regular expressions", PAIRS_PATTERNS },
+	{ "and all of it", PAIRS_PAUSES | PAIRS_BELOW | PAIRS_CONDITIONS | PAIRS_REWRITES | PAIRS_PATTERNS },
+};
+#define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
+
+static void row(unsigned *number, bool good, const char *text, const char *world)
+{
+	printf("%s %u - %s: %s\n", good ? "ok" : "not ok", ++*number, world, text);
+}
+
+/* Returns how many rows failed. */
+static unsigned run_world(struct both *b, unsigned i, uint64_t seed, unsigned pairs, unsigned *number)
+{
+	bool special = worlds[i].kind & ~(unsigned)PAIRS_PAUSES, broken;
+	struct tally *t = &b->tally;
+	char text[256];
+
+	memset(t, 0, sizeof(*t));
+	b->world = pairs_new(worlds[i].kind, seed + i);
+	broken = !b->world || fill_both(b);
+	while (!broken && t->pairs < pairs)
+		broken = one_pair(b);
+	snprintf(text, sizeof(text), "kernel, judge and rules agree on %u pairs; told %u (blocked %u), left to patterns %u, too deep %u",
+		 t->pairs, t->told, t->blocked, t->patterns, t->deep);
+	row(number, !broken && !t->faults && t->blocked > t->pairs / 50, text, worlds[i].name);
+	snprintf(text, sizeof(text), "the kernel asks about %u of %u pairs (%.2f %%), %u of them about names without a special rule",
+		 t->asked, t->pairs, 100.0 * t->asked / (t->pairs ? t->pairs : 1), t->needless);
+	row(number, !broken && !t->needless && !t->asked == !special, text, worlds[i].name);
+	empty_both(b);
+	pairs_free(b->world);
+	return (broken || t->faults || t->blocked <= t->pairs / 50) + (broken || t->needless || !t->asked != !special);
+}
+
+int main(void)
+{
+	/* Twice 16,384 buckets of 64 octets are plenty for 20,000 names. */
+	static const struct fill_size size = { 16384, 16384, 64, 16384 * PAIRS_GROUPS, 64 };
+	const char *seed = getenv("MR_SEED"), *longer = getenv("MR_LONG");
+	uint64_t start = seed ? strtoull(seed, NULL, 0) : 0x5eed;
+	unsigned number = 0, failed = 0, pairs = longer && *longer == '1' ? 1000000 : 50000;
+	static struct both b;
+
+	if (run_open_sized(&b.fill, &size))
+		return !!b.fill.skel;
+	printf("# seed %#llx\n", (unsigned long long)start);
+	for (unsigned i = 0; i < WORLDS; i++)
+		failed += run_world(&b, i, start, (pairs + WORLDS - 1) / WORLDS, &number);
+	printf("1..%u\n", number);
+	fill_close(&b.fill);
+	return failed != 0;
+}

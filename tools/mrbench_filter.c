@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mrbench_filter.c - "mrbench filter": what a verdict costs in user space.
+ *
+ * Half of the names of BENCH_BLOCKED stand in a hosts list, as the very names,
+ * the other half in an adblock list, with all below; both are compiled as the
+ * daemon compiles them.  An operation begins with the name as it came in a
+ * query and ends with the judge's verdict: lower case, hashed, looked up with
+ * all its parents, weighed.  Names are asked for at random, so most operations
+ * find nothing in the CPU's caches.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dns/name.h"
+#include "policy/compile.h"
+#include "policy/filter_file.h"
+#include "policy/judge.h"
+#include "policy/secret.h"
+#include "tools/mrbench.h"
+#include "tools/mrbench_user.h"
+
+#define LISTS     2
+#define TARGET_NS 250
+
+struct verdicts {
+	struct mr_secret secret;
+	struct compiled compiled;
+	struct filter_members *members;
+	struct mr_verdict *cells;
+	struct mr_unit unit;
+	struct mr_group mr_group;
+	_Atomic uint8_t uses[LISTS];
+	struct judge_group group;
+	struct judge judge;
+	uint32_t domains;
+	uint64_t random;
+	/* of the operation at hand */
+	struct bench_name asked;
+	enum mr_verdict_kind expected;
+	struct mr_name name;		/* zero behind the name that is in it */
+	struct judge_result found;
+};
+
+/* Each other name, from number @first, as lines of a list. */
+static int add_list(struct verdicts *v, struct compile *c, unsigned source, enum list_format format)
+{
+	struct list_report *report = calloc(1, sizeof(*report));
+	char *text = malloc((size_t)v->domains * BENCH_LINE / LISTS), name[BENCH_LINE];
+	struct bench_name n;
+	size_t size = 0;
+	int err = report && text ? 0 : -ENOMEM;
+
+	for (uint32_t i = source; i < v->domains && !err; i += LISTS) {
+		bench_name(BENCH_BLOCKED, i, &n);
+		bench_name_text(&n, name);
+		size += (size_t)sprintf(text + size, format == LIST_HOSTS ? "0.0.0.0 %s\n" : "||%s^\n", name);
+	}
+	if (!err)
+		err = compile_list(c, source, text, size, format, false, report);
+	free(text);
+	free(report);
+	return err;
+}
+
+static int compile(struct verdicts *v, struct err_at *reterr)
+{
+	struct compile *c = compile_new(&v->secret);
+	int err = c ? add_list(v, c, 0, LIST_HOSTS) : -ENOMEM;
+
+	if (!err)
+		err = add_list(v, c, 1, LIST_ADBLOCK);
+	if (!err)
+		err = compile_finish(c, NULL, NULL, &v->compiled, reterr);
+	compile_free(c);
+	return err;
+}
+
+static int build(struct verdicts *v, struct err_at *reterr)
+{
+	int err = compile(v, reterr);
+
+	if (err)
+		return err;
+	v->members = filter_members_copy(v->compiled.filter);
+	if (!v->members)
+		return -ENOMEM;
+	v->unit = *filter_unit(v->compiled.filter);
+	v->unit.groups = 1;
+	for (unsigned i = 0; i < LISTS; i++)
+		v->uses[i] = 1;
+	v->group = (struct judge_group){ .uses = v->uses, .sources = LISTS };
+	v->judge = (struct judge){
+		.filter = { .unit = &v->unit, .buckets = filter_buckets(v->compiled.filter),
+			    .bloom = filter_bloom(v->compiled.filter), .group = &v->mr_group },
+		.members = v->members, .rules = v->compiled.rules, .group = &v->group, .groups = 1, .safe_search = UINT32_MAX,
+	};
+	v->cells = judge_verdicts(&v->judge);
+	if (!v->cells)
+		return -ENOMEM;
+	v->judge.filter.verdicts = v->cells;
+	return 0;
+}
+
+/* ---- one operation ---- */
+
+static uint32_t any(struct verdicts *v)
+{
+	return (uint32_t)((bench_random(&v->random) >> 32) * v->domains >> 32);
+}
+
+static void choose_blocked(void *arg)
+{
+	struct verdicts *v = arg;
+
+	bench_name(BENCH_BLOCKED, any(v), &v->asked);
+	v->expected = MR_BLOCK;
+}
+
+static void choose_below(void *arg)
+{
+	struct verdicts *v = arg;
+
+	bench_name(BENCH_BLOCKED, any(v) | 1, &v->asked);
+	memmove(v->asked.wire + 4, v->asked.wire, v->asked.len);
+	memcpy(v->asked.wire, "\3www", 4);
+	v->asked.len = (uint16_t)(v->asked.len + 4);
+	v->expected = MR_BLOCK;
+}
+
+static void choose_unknown(void *arg)
+{
+	struct verdicts *v = arg;
+
+	bench_name(BENCH_UNKNOWN, any(v), &v->asked);
+	v->expected = MR_NONE;
+}
+
+static void choose_mixed(void *arg)
+{
+	static void (*const choose[])(void *arg) = { choose_blocked, choose_below, choose_unknown };
+	struct verdicts *v = arg;
+
+	choose[(bench_random(&v->random) >> 32) % 3](arg);
+}
+
+static void decide(void *arg)
+{
+	struct verdicts *v = arg;
+	uint16_t before = v->name.len, len = v->asked.len;
+	struct judge_question q = { .lower = v->name.text, .len = len, .name = &v->name, .qtype = 1 };
+
+	dns_name_lower(v->name.text, v->asked.wire, len);
+	if (before > len)
+		memset(v->name.text + len, 0, before - len);
+	v->name.len = len;
+	if (!mr_name_hash(&v->name, &v->secret))
+		judge_name(&v->judge, &q, &v->found);
+}
+
+static bool decided(void *arg)
+{
+	struct verdicts *v = arg;
+
+	return v->found.kind == v->expected;
+}
+
+static const struct bench_op ops[] = {
+	{ "blocked", choose_blocked, decide, decided },
+	{ "below a subtree", choose_below, decide, decided },
+	{ "unknown", choose_unknown, decide, decided },
+	{ "mixed", choose_mixed, decide, decided },
+};
+
+int bench_filter(struct bench_report *r, struct err_at *reterr)
+{
+	static struct verdicts v;
+	struct bench_memory before;
+	size_t size;
+	int err = bench_memory(&before);
+
+	v.domains = r->o->domains & ~1U;
+	v.random = r->o->seed;
+	secret_make(&v.secret);
+	bench_progress("a filter of %u names", v.domains);
+	if (!err)
+		err = build(&v, reterr);
+	if (!err)
+		err = report_memory(r, &before, size = v.compiled.filter->size + sizeof(*v.cells) * v.unit.sets);
+	if (!err)
+		err = report_miss(r, size, reterr);
+	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]) && !err; i++)
+		err = bench_time(&ops[i], &v, r->o->iters, &r->cell[r->cells++], reterr);
+	if (!err)
+		report_target(r, "P9 filter", "a verdict, mixed: ns, p95", r->cell[r->cells - 1].p95, TARGET_NS, false, true);
+	filter_members_free(v.members);
+	compiled_done(&v.compiled);
+	free(v.cells);
+	return err;
+}
