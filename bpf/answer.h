@@ -9,6 +9,7 @@
 #define BPF_ANSWER_H
 
 #include "bpf/maps.h"
+#include "bpf/name.h"
 
 #define ANSWER_PAGE_MASK (MR_PAGE_SIZE - 8)
 #define ANSWER_NS_PER_S  1000000000ULL
@@ -56,9 +57,18 @@ MR_INLINE __u64 answer_word(struct answer_slot slot, __u32 offset)
 MR_INLINE int answer_name_equal(struct answer_slot slot, const struct mr_name *n, __u32 name_len)
 {
 	__u32 words = (name_len + 7) >> 3, i;
-	__u64 differ = 0;
+	__u64 differ = 0, word;
+	__s64 mine;
 
-	for (i = 0; i < MR_NAME_WORDS; i++) {
+	/* the words that are taken from every name, without a branch as there */
+	MR_UNROLL
+	for (i = 0; i < NAME_FIRST; i++) {
+		word = answer_word(slot, MR_ANSWER_NAME + 8 * (words - 1 - i)) ^ n->word[i];
+		mine = (__s64)i - words;
+		MR_OPAQUE(mine);
+		differ |= word & mine >> 63;
+	}
+	for (; i < MR_NAME_WORDS; i++) {
 		if (i >= words)
 			break;
 		differ |= answer_word(slot, MR_ANSWER_NAME + 8 * (words - 1 - i)) ^ n->word[i];
@@ -100,8 +110,7 @@ MR_INLINE enum mr_stat answer_copy(struct answer_slot slot, const struct mr_name
 	__u32 last = MR_READ(from->stamp_last), name_len = q->name_len & 255, sum;
 	int equal;
 
-	a->generation_slot = MR_READ(from->generation_slot);
-	a->generation = MR_READ(from->generation);
+	mr_store64(&a->hit, answer_word(slot, offsetof(struct mr_answer, hit)));	/* marks and generation */
 	sum = mr_answer_take(a, from);
 	equal = answer_name_equal(slot, n, name_len);
 	answer_body(slot, name_len, MR_READ(a->body_len) & REPLY_TAIL_MASK, r);
@@ -180,13 +189,15 @@ MR_INLINE __u64 answer_place(const struct mr_scratch *s, __u32 key, const struct
  * Find the unit of an answer: under the query's own key, else under the any
  * form, which is looked for only while mr_conf says that there are such.
  *
- * @s  key: in: the query's; out: the one found under
+ * @s  place: of a name that is not listed; key: in: the query's; out: the one
+ *     found under
  *
  * Returns the unit number, or 0.
  */
 MR_INLINE __u32 answer_find(const struct mr_conf *conf, const struct mr_secret *secret, struct mr_scratch *s)
 {
-	__u32 unit = answer_way(conf, answer_place(s, s->key, secret));
+	__u64 place = s->listed ? answer_place(s, s->key, secret) : s->place;
+	__u32 unit = answer_way(conf, place);
 
 	if (!unit && conf->any_answers) {
 		s->key = MR_KEY_ANY;

@@ -66,8 +66,10 @@ MR_INLINE enum mr_stat life_judge(struct life *l)
 	if (labels > MR_LABELS_MAX)
 		return MR_STAT_pass_internal;
 	s->key = answer_key(&s->query);
-	if (!s->listed)
-		answer_touch(l->conf, answer_place(s, s->key, l->secret));
+	if (!s->listed) {
+		s->place = answer_place(s, s->key, l->secret);
+		answer_touch(l->conf, s->place);
+	}
 	client_group(l->conf, l->secret, s);
 	world_barrier();
 	rule_find(&l->conf->unit[active], l->secret, s, labels);
@@ -106,6 +108,17 @@ MR_INLINE int life_chain_asks(const struct mr_scratch *s)
 	return (mr_load64(&s->answer.chain[0]) | mr_load64(&s->answer.chain[4])) != 0;
 }
 
+/* The coarse clock changes with the count of ticks, so it is asked once a tick; the count is no call. */
+MR_INLINE void life_now(struct mr_scratch *s)
+{
+	__u64 tick = bpf_jiffies64();
+
+	if (s->tick == tick)
+		return;
+	s->tick = tick;
+	s->now = bpf_ktime_get_coarse_ns();
+}
+
 MR_INLINE enum mr_stat life_cached(struct life *l)
 {
 	struct mr_scratch *s = l->s;
@@ -127,7 +140,7 @@ MR_INLINE enum mr_stat life_cached(struct life *l)
 		l->why->answer_generation = s->answer.generation;
 		l->why->expires = s->answer.expires;
 	}
-	s->now = bpf_ktime_get_coarse_ns();
+	life_now(s);
 	stat = answer_fit(&s->answer, l->conf, &s->query, &s->decision, s->now);
 	if (stat)
 		return stat;
@@ -153,9 +166,13 @@ MR_INLINE enum mr_stat life_answer(struct life *l)
 MR_INLINE void life_mark(struct xdp_md *ctx, struct life *l)
 {
 	struct mr_scratch *s = l->s;
-	struct answer_slot slot = answer_slot(s->unit);
+	struct answer_slot slot;
 	struct mr_answer *a;
 
+	if (s->answer.hit && (s->answer.refresh || !answer_is_ending(s)))
+		return;		/* as nearly always: the marks came with the copy */
+	world_barrier();
+	slot = answer_slot(s->unit);
 	if (!slot.page)
 		return;
 	a = answer_head(slot);

@@ -10,50 +10,81 @@
 
 #include "bpf/query.h"
 
+/* Words that are taken from every name alike, which is as many as most have. */
+#define NAME_FIRST 3
+
+/* The octets of word j, counted from its end, that belong to a name; without a branch, which lengths would mislead. */
+MR_INLINE __u64 name_mask(__u32 len, __u32 j)
+{
+	__s64 before = (__s64)(8 * (j + 1)) - len, some;	/* octets of the word that stand before the name */
+
+	some = before - 8;
+	MR_OPAQUE(some);
+	some >>= 63;
+	before &= ~(before >> 63);
+	MR_OPAQUE(before);
+	return some & ~0ULL << (8 * before & 63);
+}
+
 /*
  * Lower-case the octets of a word that belong to the name and put it in its
- * place; what stands before them, of the DNS header, is cut off.  The sum for
- * the checksum is over the client's own letters.
- *
- * @at  offset of the word in the frame
+ * place; what stands before them, of the headers, is cut off.  The sum for the
+ * checksum is over the client's own letters.
  */
-MR_INLINE int name_word(const struct world_frame *f, __u32 at, __u64 mask, __u32 j, const struct mr_secret *secret,
-			struct mr_name *n, struct query *q)
+MR_INLINE void name_word(__u64 w, __u32 j, const struct mr_secret *secret, struct mr_name *n, struct query *q)
 {
-	struct cursor c = cursor_at(f, at & QUERY_OFFSET_MASK);
-	const __u8 *p = cursor_take(&c, 8);
-	__u64 w;
-
-	if (!p)
-		return -1;
-	w = mr_load64(p) & mask;
 	q->name_sum = mr_sum_add(q->name_sum, w);
 	mr_name_put(n, j, mr_lower8(w), secret);
+}
+
+/*
+ * Take the words behind the first ones.  Sums stand in memory: what a loop
+ * carries in registers, clang spills, and the verifier then follows what is
+ * behind the loop for each number of rounds.
+ */
+MR_INLINE int name_rest(const struct world_frame *f, __u32 end, __u32 len, const struct mr_secret *secret,
+			struct mr_name *n, struct query *q)
+{
+	struct cursor c;
+	const __u8 *p;
+	__u32 j;
+
+	for (j = NAME_FIRST; j < MR_NAME_WORDS; j++) {
+		if (8 * j >= len)
+			break;
+		c = cursor_at(f, (end - 8 - 8 * j) & QUERY_OFFSET_MASK);
+		p = cursor_take(&c, 8);
+		if (!p)
+			return -1;
+		name_word(mr_load64(p) & name_mask(len, j), j, secret, n, q);
+		world_barrier();
+	}
 	return 0;
 }
 
 /*
  * Take all words of the name that ends at an offset of the frame, from its end.
- * Sums stand in memory: what a loop carries in registers, clang spills, and
- * the verifier then follows what is behind the loop for each number of rounds.
+ * The first ones are taken in any case: those that a name has not are zero, and
+ * what is hashed of them is not asked for.  Names of 9 to 24 octets so take the
+ * same way, which no CPU has to guess.
  */
 MR_INLINE int name_words(const struct world_frame *f, __u32 end, __u32 len, const struct mr_secret *secret,
 			 struct mr_name *n, struct query *q)
 {
-	__u32 whole = (len - 1) >> 3, j;
+	struct cursor c = cursor_at(f, (end - 8 * NAME_FIRST) & QUERY_OFFSET_MASK);
+	const __u8 *p = cursor_take(&c, 8 * NAME_FIRST);
+	__u32 j;
 
+	if (!p)
+		return -1;
 	n->before[0].a0 = 0;
 	n->before[0].a1 = 0;
 	q->name_sum = 0;
-	for (j = 0; j < MR_NAME_WORDS - 1; j++) {
-		if (j >= whole)
-			break;
-		if (name_word(f, end - 8 - 8 * j, ~0ULL, j, secret, n, q))
-			return -1;
-		world_barrier();
-	}
-	whole &= MR_NAME_WORDS - 1;
-	return name_word(f, end - 8 - 8 * whole, ~0ULL << (8 * mr_name_pad(len)), whole, secret, n, q);
+	MR_UNROLL
+	for (j = 0; j < NAME_FIRST; j++)
+		name_word(mr_load64(p + 8 * (NAME_FIRST - 1 - j)) & name_mask(len, j), j, secret, n, q);
+	world_barrier();
+	return len > 8 * NAME_FIRST ? name_rest(f, end, len, secret, n, q) : 0;
 }
 
 /**

@@ -90,9 +90,7 @@ MR_INLINE __u32 packet_iface(const struct mr_conf *conf, __u32 ifindex)
 /* Whether an IPv4 source is one that is never answered: 0/8, multicast, 240/4 with the broadcast. */
 MR_INLINE int packet_bad_source4(__be32 a)
 {
-	__u32 first = a & 0xff;
-
-	return first == 0 || first >= 224;
+	return ((a - 1) & 0xff) >= 223;
 }
 
 /* The same for IPv6: multicast and the unspecified address. */
@@ -204,7 +202,7 @@ MR_INLINE enum mr_stat packet_parse(const struct world_frame *f, const struct mr
 	const wire_ethernet *eth = cursor_take(&c, sizeof(*eth));
 	__u32 row = packet_iface(conf, ifindex), l3 = sizeof(*eth), len = c.end - (__u8 *)world_data(f), i;
 	const __u64 mac_mask = ~0ULL >> 16;
-	__u64 mac, to, from;
+	__u64 mac, to, from, rest;
 	struct packet_ip ip = { 0 };
 	const wire_udp *udp;
 	const wire_be16 *tag;
@@ -217,10 +215,11 @@ MR_INLINE enum mr_stat packet_parse(const struct world_frame *f, const struct mr
 		return MR_STAT_pass_other;
 	mac = mr_load64(conf->iface[row & (MR_IFACES_MAX - 1)].mac) & mac_mask;
 	to = mr_load64(eth->h_dest) & mac_mask;
-	from = mr_load64((const __u8 *)eth + 4) >> 16;
+	rest = mr_load64(eth->h_source);	/* and the protocol */
+	from = rest & mac_mask;
 	if (to != mac)
 		return MR_STAT_pass_other;
-	proto = eth->h_proto;
+	proto = rest >> 48;
 	MR_UNROLL
 	for (i = 0; i < PACKET_VLANS_MAX; i++) {
 		if (proto != bpf_htons(ETH_P_8021Q) && proto != bpf_htons(ETH_P_8021AD))

@@ -28,7 +28,7 @@ MR_INLINE int rule_maybe(const struct mr_unit *u, struct mr_hash h)
  */
 MR_INLINE int rule_touch(const struct mr_unit *u, const struct mr_name *n, __u32 labels)
 {
-	struct mr_hash h = n->hash[labels];
+	struct mr_hash h = mr_name_hashed(n, labels);
 	__u32 bucket = u->bucket_base + mr_bucket_first(h, u->bucket_mask);
 	struct mr_filter_bucket *b;
 
@@ -65,10 +65,12 @@ MR_INLINE void rule_probe(const struct mr_unit *u, struct mr_hash h, struct mr_f
 MR_INLINE void rule_weigh(const struct mr_unit *u, __u32 group, __u64 entry, __u32 depth, struct mr_decision *d)
 {
 	struct mr_verdict v = { MR_ASK, 0, 0, 0 }, *cell;
-	__u32 i = mr_verdict_cell(u, group, mr_entry_set(entry));
+	__u32 i;
 
 	if (!mr_entry_set(entry))
 		return;
+	world_barrier();	/* most names have one entry: nothing is worked out for the other */
+	i = mr_verdict_cell(u, group, mr_entry_set(entry));
 	cell = bpf_map_lookup_elem(&mr_verdicts, &i);
 	if (cell)
 		v = *cell;
@@ -93,11 +95,12 @@ MR_INLINE void rule_find(const struct mr_unit *u, const struct mr_secret *secret
 	/* bit 31: are there entries one label up? It stands in memory, so that rounds are alike to the verifier. */
 	MR_WRITE(s->depths, u->depths << 1 << (31 - labels));
 	if (s->listed) {
-		rule_probe(u, s->name.hash[labels], &s->found);
+		rule_probe(u, mr_name_hashed(&s->name, labels), &s->found);
 		rule_weigh(u, group, s->found.exact, labels, &s->decision);
 		rule_weigh(u, group, s->found.subtree, labels, &s->decision);
 	}
 	for (i = 0; i < MR_LABELS_MAX; i++) {
+		world_opaque(u);	/* or a dozen addresses are made ready before the loop, which most names do not enter */
 		rest = MR_READ(s->depths);
 		if (!rest)
 			break;

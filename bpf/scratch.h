@@ -33,7 +33,9 @@ struct mr_scratch {
 	__u32 listed;			/* the Bloom filter knows the whole name: its answer is not fetched early */
 	__u32 depths;			/* of the parents that the filter is still to be asked for */
 	__u32 active;			/* the filter unit that this packet is judged by */
-	__u64 now;			/* of a cached answer */
+	__u64 now;			/* of a cached answer: the coarse clock as it was in that tick */
+	__u64 tick;
+	__u64 place;			/* where an answer would be, of a name that is not listed */
 	struct mr_name name;
 	struct mr_answer answer;	/* copy of the head in use */
 	struct reply reply;

@@ -119,7 +119,7 @@ MR_INLINE __u64 mr_sum_add(__u64 sum, __u64 w)
 /* Fold a running sum to 16 bits of host order; 0 only if nothing but zeros was summed. */
 MR_INLINE __u32 mr_sum_fold(__u64 sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = mr_low32(sum) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (__u32)((sum & 0xffff) + (sum >> 16));
@@ -177,6 +177,7 @@ MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *fro
 		w = f[i];
 		t[i] = w;
 		sum += i == MR_ANSWER_SUM_HALF ? (__u32)w : w;
+		MR_OPAQUE(sum);		/* or all words are kept, to be summed when the sum is asked for */
 		MR_ORDER();
 	}
 	return (__u32)sum + (__u32)(sum >> 32);
@@ -200,7 +201,8 @@ MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 	for (i = 0; i < MR_ANSWER_WAYS; i++) {
 		w = MR_READ(b->way[i]);
 		same = mr_if_zero((w ^ place) >> 32);
-		unit = (unit & ~same) | (w & same);
+		MR_OPAQUE(same);
+		unit ^= (unit ^ w) & same;
 		MR_ORDER();
 	}
 	return (__u32)unit;

@@ -120,6 +120,15 @@ struct mr_decision {
 	__u32 pad;
 };
 
+/* Note an entry word of the name, or 0, by its kind. */
+MR_INLINE void mr_entry_note(__u64 mine, struct mr_found *found)
+{
+	__u64 subtree = mine & (__u64)((__s64)(mine << 62) >> 63);	/* all of it or nothing, as MR_ENTRY_SUBTREE says */
+
+	found->subtree |= subtree;
+	found->exact |= mine ^ subtree;
+}
+
 /*
  * Note an entry word if it is for the name.  A name has one entry of a kind,
  * or, while it moves, the same word twice, so noting is an OR; an empty way,
@@ -127,32 +136,36 @@ struct mr_decision {
  */
 MR_INLINE void mr_entry_match(__u64 entry, struct mr_hash h, struct mr_found *found)
 {
-	__u64 mine = entry & mr_if_zero((entry ^ h.h0) >> 16);
-	__u64 subtree = mine & (__u64)((__s64)(mine << 62) >> 63);	/* all of it or nothing, as MR_ENTRY_SUBTREE says */
-
-	found->subtree |= subtree;
-	found->exact |= mine ^ subtree;
+	mr_entry_note(entry & mr_if_zero((entry ^ h.h0) >> 16), found);
 }
 
 /**
- * Note what a bucket holds for the name, of both kinds.
+ * Note what a bucket holds for the name, of both kinds.  Nearly every name has
+ * one entry, so the kinds are told apart once, and way by way only if there are
+ * more.
  *
  * Returns whether the bucket overflows: then the name's second bucket counts too.
  */
 MR_INLINE int mr_bucket_match(const struct mr_filter_bucket *b, struct mr_hash h, struct mr_found *found)
 {
-	struct mr_found here = { 0, 0 };
-	__u64 marks = MR_READ(b->way[0]);
+	__u64 marks = MR_READ(b->way[0]), entry = marks, mine = 0, same, count = 0;
 	__u32 i;
 
-	mr_entry_match(marks, h, &here);
 	MR_UNROLL
-	for (i = 1; i < MR_BUCKET_WAYS; i++) {
+	for (i = 0; i < MR_BUCKET_WAYS; i++) {
+		if (i)
+			entry = MR_READ(b->way[i]);
+		same = mr_if_zero((entry ^ h.h0) >> 16);
+		mine |= entry & same;
+		count -= same;
 		MR_ORDER();
-		mr_entry_match(MR_READ(b->way[i]), h, &here);
 	}
-	found->exact |= here.exact;
-	found->subtree |= here.subtree;
+	if (count <= 1) {
+		mr_entry_note(mine, found);
+		return marks & MR_ENTRY_OVERFLOW;
+	}
+	for (i = 0; i < MR_BUCKET_WAYS; i++)
+		mr_entry_match(MR_READ(b->way[i]), h, found);
 	return marks & MR_ENTRY_OVERFLOW;
 }
 

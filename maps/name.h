@@ -169,6 +169,14 @@ MR_INLINE struct mr_hash mr_name_parent(struct mr_name *n, __u32 depth, const st
 	return n->hash[depth & (MR_LABELS_MAX - 1)] = h;
 }
 
+/* A hash as it was left, lane by lane: clang may copy the struct octet by octet. */
+MR_INLINE struct mr_hash mr_name_hashed(const struct mr_name *n, __u32 labels)
+{
+	struct mr_hash h = { MR_READ(n->hash[labels].h0), MR_READ(n->hash[labels].h1) };
+
+	return h;
+}
+
 /* The first of so many octets in a buffer that holds them in words from the end. */
 MR_INLINE __u32 mr_name_pad(__u32 len)
 {

@@ -29,12 +29,15 @@
 #define MR_UNROLL
 #endif
 
+/* What the compiler knew of a value, it knows no more. */
+#define MR_OPAQUE(v) __asm__("" : "+r"(v))
+
 /* All ones when v, which must be below 2^63, is 0; else 0.  Probes select by it: a branch per way doubles what the
  * verifier must follow, and mispredicts. */
 MR_INLINE __u64 mr_if_zero(__u64 v)
 {
 	v--;
-	__asm__("" : "+r"(v));		/* or clang makes the branch after all */
+	MR_OPAQUE(v);			/* or clang makes the branch after all */
 	return (__u64)((__s64)v >> 63);
 }
 

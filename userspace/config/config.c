@@ -12,7 +12,7 @@
 #include <string.h>
 #include "base/bug.h"
 #include "config/document.h"
-#include "config/reader.h"
+#include "config/elements.h"
 
 #define COUNT_OF(a) ((unsigned)(sizeof(a) / sizeof((a)[0])))
 #define DEPTH_MAX   3		/* parts of a path */
@@ -230,7 +230,9 @@ static int read_fallback(struct walk *w, const struct config_row *row)
 	if (err)
 		return err;
 	w->r.doc = &doc;
+	w->r.outside = true;
 	read_option(w, row, yaml_document_get_root_node(&doc));
+	w->r.outside = false;
 	w->r.doc = outer;
 	yaml_document_delete(&doc);
 	bug_if(w->r.errs->count != errors);
@@ -274,6 +276,8 @@ static int read_all(struct walk *w)
 	w->r.c->upstreams_servers_given = w->node[OPTION_upstreams_servers];
 	if (!err && !w->r.errs->count)
 		check_together(w);
+	if (!err && config_check_whole(w->r.c, w->r.errs) == -ENOMEM)
+		err = -ENOMEM;
 	return err;
 }
 
@@ -308,6 +312,7 @@ int config_load(const char *text, size_t size, const char *file, struct config *
 		err = -ENOMEM;
 		goto out;
 	}
+	snprintf(w.r.c->file, sizeof(w.r.c->file), "%s", file ? file : "");
 	root = yaml_document_get_root_node(&doc);
 	if (root)
 		walk_map(&w, root, "", 0);
@@ -332,10 +337,15 @@ void config_free(struct config *c)
 	if (!c)
 		return;
 	for (i = 0; i < c->filter_lists.count; i++)
-		free(c->filter_lists.at[i].file);
+		list_done(&c->filter_lists.at[i]);
+	for (i = 0; i < c->clients.count; i++)
+		client_done(&c->clients.at[i]);
 	for (i = 0; i < c->groups.count; i++)
-		free(c->groups.at[i].uses);
+		group_done(&c->groups.at[i]);
+	rules_done(&c->filter_rules);
 	free(c->filter_lists.at);
+	free(c->filter_rewrites.at);
+	free(c->clients.at);
 	free(c->groups.at);
 	free(c);
 }

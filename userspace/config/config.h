@@ -4,7 +4,8 @@
  *
  * struct config and all that is known about its members come from the rows of
  * options.def: the path of an option with '_' for '.' is the member's name.
- * Immutable once loaded.  Reads text, not files.  libyaml is known to document.c
+ * Immutable once loaded, but for objects made at run time, which are added
+ * before anybody else sees it.  Reads text, not files.  libyaml is known to document.c
  * and to the readers behind reader.h.
  */
 #ifndef CONFIG_CONFIG_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include "base/addr.h"
 #include "base/err.h"
+#include "config/objects.h"
 
 #define CONFIG_SIZE_MAX       (1U << 20)	/* bytes of a file */
 #define CONFIG_WORKERS_MAX    64
@@ -23,9 +25,6 @@
 #define CONFIG_SERVERS_MAX    16		/* as UPSTREAM_SERVERS_MAX */
 #define CONFIG_INTERFACES_MAX 8
 #define CONFIG_PREFIXES_MAX   256
-#define CONFIG_LISTS_MAX      1024
-#define CONFIG_GROUPS_MAX     64
-#define CONFIG_NAME_MAX       64
 #define CONFIG_PATH_MAX       1024
 #define CONFIG_SOCKET_MAX     107		/* sun_path without its end */
 #define CONFIG_ERRORS_MAX     32
@@ -35,22 +34,8 @@ enum config_mode { CONFIG_MODE_AUTO, CONFIG_MODE_NATIVE, CONFIG_MODE_GENERIC, CO
 
 enum config_attach { CONFIG_ATTACH_LINK };
 
-/* As enum mr_block_mode. */
-enum config_block_mode {
-	CONFIG_BLOCK_NULL_ADDRESS,
-	CONFIG_BLOCK_NXDOMAIN,
-	CONFIG_BLOCK_NODATA,
-	CONFIG_BLOCK_REFUSED,
-	CONFIG_BLOCK_CUSTOM,
-};
-
 /* As enum mr_access. */
 enum config_access { CONFIG_ACCESS_ALLOW, CONFIG_ACCESS_REFUSE };
-
-/* As enum list_format. */
-enum config_list_format { CONFIG_LIST_AUTO, CONFIG_LIST_DOMAINS, CONFIG_LIST_HOSTS, CONFIG_LIST_ADBLOCK };
-
-enum config_list_action { CONFIG_LIST_BLOCK, CONFIG_LIST_ALLOW };
 
 typedef char config_user[32];
 typedef char config_path[CONFIG_PATH_MAX];
@@ -70,31 +55,6 @@ struct config_prefixes {
 	unsigned count;
 };
 
-struct config_list {
-	char name[CONFIG_NAME_MAX];
-	char *file;				/* beside the configuration, when it was relative */
-	enum config_list_format format;
-	enum config_list_action action;
-};
-
-/* A list's place here is its number everywhere. */
-struct config_lists {
-	struct config_list *at;
-	unsigned count;
-};
-
-struct config_group {
-	char name[CONFIG_NAME_MAX];
-	bool *uses;				/* one for each of filter_lists */
-	unsigned lists;				/* how many those are */
-};
-
-/* Never empty: the first is the group default. */
-struct config_groups {
-	struct config_group *at;
-	unsigned count;
-};
-
 #define KIND(kind, read, same, type, expected) typedef type config_type_##kind;
 #include "config/kinds.def"
 #undef KIND
@@ -106,6 +66,7 @@ struct config {
 #undef OPTION
 #undef PLANNED
 	bool upstreams_servers_given;		/* false: those of /etc/resolv.conf */
+	char file[256];				/* its name for errors; "" when there is none */
 };
 
 /* All that was wrong with a file, in the order of its lines. */
@@ -129,6 +90,32 @@ int config_load(const char *text, size_t size, const char *file, struct config *
 
 /* Takes NULL. */
 void config_free(struct config *c);
+
+/**
+ * Add one object that was made at run time, with origin CONFIG_FROM_STATE.
+ *
+ * @kind  "list", "rewrite", "client" or "group": an object as in the file,
+ *        whose name is @name (it may be in @json too, then the same); "rule":
+ *        a text, or { rule: text }, and @name says which in errors
+ * @json  one value; relative paths are refused
+ *
+ * Numbers of other objects are not valid until config_check_whole() has been
+ * called, once behind the last one.
+ *
+ * Returns 0; -EINVAL with @errs and nothing added: as config_load(), and an
+ * object whose name is taken (-EEXIST then, "managed by" the file or "there
+ * already"); -ENOMEM.  @errs is added to.
+ */
+int config_overlay(struct config *c, const char *kind, const char *name, const char *json, struct config_errors *errs);
+
+/**
+ * Check what holds between objects, and resolve what names others.
+ *
+ * Names that are there once, lists and clients that exist, a client's address
+ * in one group alone, bounds of the whole.  config_load() has called it; again
+ * after config_overlay().  Returns 0, -EINVAL with @errs (added to), -ENOMEM.
+ */
+int config_check_whole(struct config *c, struct config_errors *errs);
 
 /* What is known about one option. */
 struct config_option {

@@ -37,7 +37,7 @@ int reader_error(struct reader *r, const yaml_node_t *node, const char *key, con
 	va_list ap;
 
 	va_start(ap, fmt);
-	note(r, node ? reader_line(node) : 0, key, fmt, ap);
+	note(r, node && !r->made ? reader_line(node) : 0, key, fmt, ap);
 	va_end(ap);
 	return -EINVAL;
 }

@@ -17,6 +17,8 @@ struct reader {
 	struct config *c;
 	struct config_errors *errs;
 	int err;			/* -ENOMEM once memory was out */
+	bool outside;			/* the text is not the file: a default, or what was made at run time */
+	const char *made;		/* name of an object that was made at run time; NULL: not one */
 };
 
 /* An option's row, as the readers need it. */
@@ -60,6 +62,7 @@ static inline yaml_node_t *reader_node(struct reader *r, int id)
 	return yaml_document_get_node(r->doc, id);
 }
 
+/* Of the text, which need not be the file. */
 static inline unsigned reader_line(const yaml_node_t *node)
 {
 	return (unsigned)node->start_mark.line + 1;

@@ -76,6 +76,13 @@ int config_read_millis(struct reader *r, const yaml_node_t *node, const struct c
 	return read_number(r, node, row, units, COUNT_OF(units), to);
 }
 
+int config_read_bytes(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const struct unit units[] = { { "", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 } };
+
+	return read_number(r, node, row, units, COUNT_OF(units), to);
+}
+
 int config_read_workers(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
 {
 	if (node->type == YAML_SCALAR_NODE && !strcmp((const char *)node->data.scalar.value, "auto")) {
@@ -143,6 +150,13 @@ int config_read_attach(struct reader *r, const yaml_node_t *node, const struct c
 int config_read_block_mode(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
 {
 	static const char *const words[] = { "null_address", "nxdomain", "nodata", "refused", "custom" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
+int config_read_ede(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "none", "code", "text" };
 
 	return read_enum(r, node, row, words, COUNT_OF(words), to);
 }

@@ -4,7 +4,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/random.h"
 #include "net/sock.h"
+
+#define PORT_FIRST 1024
+#define PORT_TRIES 10
 
 static int set_int(int fd, int level, int name, int value)
 {
@@ -53,4 +57,38 @@ out:
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+/* Networks filter datagrams to and from these, since they are used for amplification. */
+static bool is_filtered(uint32_t port)
+{
+	switch (port) {
+	case 1434: case 1900: case 3702: case 5353: case 5355: case 11211:
+		return true;
+	}
+	return false;
+}
+
+int sock_bind_random(int fd, const struct addr *server)
+{
+	struct addr any = { .ip = { 0 } };
+	struct sockaddr_storage ss;
+	uint32_t port;
+	socklen_t len;
+	unsigned i;
+
+	if (addr_is_v4(server))
+		any.ip[10] = any.ip[11] = 0xff;
+	for (i = 0; i < PORT_TRIES; i++) {
+		port = PORT_FIRST + random_below(65536 - PORT_FIRST);
+		if (is_filtered(port))
+			continue;
+		any.port = (uint16_t)port;
+		len = addr_to_sockaddr(&any, &ss);
+		if (!bind(fd, (struct sockaddr *)&ss, len))
+			return 0;
+		if (errno != EADDRINUSE && errno != EACCES)
+			return -errno;
+	}
+	return 0;
 }

@@ -29,4 +29,13 @@ int sock_new(const struct addr *a, int type, int *ret_fd);
  */
 int sock_bind(const struct addr *a, int type, int *ret_fd, struct addr *ret_bound);
 
+/**
+ * Bind a datagram socket that is going to be connected to @server to a random
+ * port (RFC 5452 section 9.2), none of those that networks filter.  When ten
+ * are all taken it stays unbound, and connect() lets the kernel choose.
+ *
+ * Returns 0, or a negative errno of bind().
+ */
+int sock_bind_random(int fd, const struct addr *server);
+
 #endif

@@ -13,51 +13,13 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "base/random.h"
 #include "net/sock.h"
 #include "upstream/transport.h"
 
-#define PORT_FIRST 1024
-#define PORT_TRIES 10
 #define EVENTS     64
 #define ROUNDS     4			/* of EVENTS, before the loop's other work has a turn */
 #define DATAGRAMS  16			/* of one socket, then its neighbours have a turn */
 #define BUF_SIZE   65536
-
-/* Networks filter datagrams to and from these, since they are used for amplification. */
-static bool is_filtered(uint32_t port)
-{
-	switch (port) {
-	case 1434: case 1900: case 3702: case 5353: case 5355: case 11211:
-		return true;
-	}
-	return false;
-}
-
-/* When ten random ports are all taken, connect() lets the kernel choose. */
-static int bind_random(int fd, const struct addr *server)
-{
-	struct addr any = { .ip = { 0 } };
-	struct sockaddr_storage ss;
-	uint32_t port;
-	socklen_t len;
-	unsigned i;
-
-	if (addr_is_v4(server))
-		any.ip[10] = any.ip[11] = 0xff;
-	for (i = 0; i < PORT_TRIES; i++) {
-		port = PORT_FIRST + random_below(65536 - PORT_FIRST);
-		if (is_filtered(port))
-			continue;
-		any.port = (uint16_t)port;
-		len = addr_to_sockaddr(&any, &ss);
-		if (!bind(fd, (struct sockaddr *)&ss, len))
-			return 0;
-		if (errno != EADDRINUSE && errno != EACCES)
-			return -errno;
-	}
-	return 0;
-}
 
 static int udp_send(struct upstream_job *job)
 {
@@ -71,7 +33,7 @@ static int udp_send(struct upstream_job *job)
 	err = sock_new(server, SOCK_DGRAM, &fd);
 	if (err)
 		return err;
-	err = bind_random(fd, server);
+	err = sock_bind_random(fd, server);
 	if (err)
 		goto out;
 	ev.data.u64 = (uint64_t)job->generation << 32 | job->index;

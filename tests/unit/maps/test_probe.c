@@ -110,6 +110,8 @@ static const struct decide_case decisions[] = {
 	{ "the second choice does not count unmarked", "ads.com", 0, { { "ads.com", 1, 1, SECOND_UNMARKED } }, MR_NONE, 0 },
 	{ "the stash counts", "x.ads.com", 0, { { "ads.com", 1, 1, STASH } }, MR_BLOCK, 2 },
 	{ "exact and subtree of one name both count", "ads.com", 0, { { "ads.com", 2, 0, FIRST }, { "ads.com", 1, 1, SECOND } }, MR_ALLOW, 2 },
+	{ "exact and subtree in one bucket both count", "ads.com", 0, { { "ads.com", 2, 0, FIRST }, { "ads.com", 1, 1, FIRST_LAST_WAY } }, MR_ALLOW, 2 },
+	{ "the same entry twice in one bucket counts once", "ads.com", 0, { { "ads.com", 1, 1, FIRST }, { "ads.com", 1, 1, FIRST_LAST_WAY } }, MR_BLOCK, 2 },
 	{ "below, the subtree entry alone counts", "x.ads.com", 0, { { "ads.com", 2, 0, FIRST }, { "ads.com", 1, 1, SECOND } }, MR_BLOCK, 2 },
 	{ "stronger above beats weaker here", "x.ads.com", 0, { { "ads.com", 3, 1, FIRST }, { "x.ads.com", 2, 1, FIRST_LAST_WAY } }, MR_IMPORTANT_BLOCK, 2 },
 	{ "stronger here beats weaker above", "x.ads.com", 0, { { "ads.com", 1, 1, FIRST }, { "x.ads.com", 2, 1, FIRST_LAST_WAY } }, MR_ALLOW, 3 },

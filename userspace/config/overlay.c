@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* overlay.c - objects that were made at run time, added to what the file says. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config/document.h"
+#include "config/elements.h"
+
+static void done_list(void *o)
+{
+	list_done(o);
+}
+
+static void done_rule(void *o)
+{
+	rule_done(o);
+}
+
+static void done_nothing(void *o)
+{
+}
+
+static void done_client(void *o)
+{
+	client_done(o);
+}
+
+static void done_group(void *o)
+{
+	group_done(o);
+}
+
+/* Whether two objects of a kind are one; the second is in the configuration already. */
+static bool same_list(const void *a, const void *b)
+{
+	return !strcmp(((const struct config_list *)a)->name, ((const struct config_list *)b)->name);
+}
+
+static bool same_rule(const void *a, const void *b)
+{
+	return !strcmp(((const struct config_rule *)a)->text, ((const struct config_rule *)b)->text);
+}
+
+static bool same_rewrite(const void *a, const void *b)
+{
+	const struct config_rewrite *x = a, *y = b;
+
+	return x->below == y->below && !strcmp(x->name, y->name);
+}
+
+static bool same_client(const void *a, const void *b)
+{
+	return !strcmp(((const struct config_client *)a)->name, ((const struct config_client *)b)->name);
+}
+
+static bool same_group(const void *a, const void *b)
+{
+	return !strcmp(((const struct config_group *)a)->name, ((const struct config_group *)b)->name);
+}
+
+#define KIND_ROW(word, of, member) \
+	{ #word, sizeof(struct config_##word), of, offsetof(struct config, member), offsetof(struct config_##word, origin), \
+	  offsetof(struct config_##word, place), element_##word, same_##word }
+
+static const struct kind {
+	const char *word;
+	size_t size;
+	void (*done)(void *object);
+	size_t array;			/* of the objects, in struct config */
+	size_t origin, place;		/* in an object */
+	element_reader *read;
+	bool (*same)(const void *a, const void *b);
+} kinds[] = {
+	KIND_ROW(list, done_list, filter_lists),	  KIND_ROW(rule, done_rule, filter_rules),
+	KIND_ROW(rewrite, done_nothing, filter_rewrites), KIND_ROW(client, done_client, clients),
+	KIND_ROW(group, done_group, groups),
+};
+
+static const struct kind *kind_find(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].word, word))
+			return &kinds[i];
+	return NULL;
+}
+
+/* True for the group default that nobody wrote: it is the first and in no line. */
+static bool is_implied(const struct config *c, const struct kind *k, const void *object)
+{
+	return object == c->groups.at && k->read == element_group && c->groups.count &&
+	       c->groups.at[0].origin == CONFIG_FROM_FILE && !c->groups.at[0].place.line;
+}
+
+/* What is there of that name; NULL: nothing. */
+static void *taken_by(struct config *c, const struct kind *k, const void *object)
+{
+	const struct element_array *a = (const void *)((char *)c + k->array);
+	char *p = a->at;
+	unsigned i;
+
+	for (i = 0; i < a->count; i++, p += k->size)
+		if (k->same(object, p))
+			return p;
+	return NULL;
+}
+
+static int say_taken(struct config *c, const struct kind *k, const char *key, const char *there, struct reader *r)
+{
+	const struct config_place *place = (const void *)(there + k->place);
+
+	if (*(const enum config_origin *)(there + k->origin) == CONFIG_FROM_STATE)
+		reader_error(r, NULL, key, "is there already");
+	else
+		reader_error(r, NULL, key, "is managed by the configuration's file (%s, line %u)", *c->file ? c->file : "no name",
+			     place->line);
+	return -EEXIST;
+}
+
+/* Append, or take the place of the group default that nobody wrote. */
+static int append(struct config *c, const struct kind *k, void *object, void *there)
+{
+	struct element_array *a = (void *)((char *)c + k->array);
+	void *more;
+
+	if (there) {
+		k->done(there);
+		memcpy(there, object, k->size);
+		return 0;
+	}
+	more = realloc(a->at, ((size_t)a->count + 1) * k->size);
+	if (!more)
+		return -ENOMEM;
+	a->at = more;
+	memcpy((char *)more + a->count++ * k->size, object, k->size);
+	return 0;
+}
+
+static int add(struct config *c, const struct kind *k, struct reader *r, const char *key, void *object)
+{
+	const yaml_node_t *root = yaml_document_get_root_node(r->doc);
+	void *there;
+	int err;
+
+	if (!root)
+		return reader_error(r, NULL, key, "expected an object");
+	err = k->read(r, root, key, 0, object);
+	if (r->err || err)
+		return r->err ? r->err : err;
+	there = taken_by(c, k, object);
+	if (there && !is_implied(c, k, there))
+		return say_taken(c, k, key, there, r);
+	return append(c, k, object, there);
+}
+
+int config_overlay(struct config *c, const char *kind, const char *name, const char *json, struct config_errors *errs)
+{
+	struct reader r = { .c = c, .errs = errs, .outside = true, .made = name };
+	const struct kind *k = kind_find(kind);
+	char key[ELEMENT_KEY_MAX];
+	yaml_document_t doc;
+	void *object;
+	int err;
+
+	snprintf(key, sizeof(key), "%.12s %.60s", kind, name);
+	if (!k)
+		return reader_error(&r, NULL, key, "expected a list, rule, rewrite, client or group");
+	err = document_load(json, strlen(json), NULL, &doc, errs);
+	if (err)
+		return err;
+	object = calloc(1, k->size);
+	r.doc = &doc;
+	err = object ? add(c, k, &r, key, object) : -ENOMEM;
+	if (err && object)
+		k->done(object);
+	free(object);
+	yaml_document_delete(&doc);
+	return err;
+}
