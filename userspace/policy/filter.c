@@ -50,25 +50,30 @@ static const uint8_t *last_labels(const uint8_t *name, uint16_t len, uint16_t *r
 	return p;
 }
 
+bool filter_hash_deep(const uint8_t *lower, uint16_t len, const struct mr_secret *s, struct mr_name *ret)
+{
+	const uint8_t *p;
+
+	memset(ret, 0, sizeof(*ret));
+	p = last_labels(lower, len, &ret->len);
+	if (ret->len <= MR_NAME_MAX)
+		memcpy(ret->text, p, ret->len);
+	if (bug_if(ret->len > MR_NAME_MAX) || bug_if(mr_name_hash(ret, s)))
+		memset(ret, 0, sizeof(*ret));
+	return p != lower;
+}
+
 void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_t len, const struct mr_secret *s,
 		      unsigned group, struct filter_result *ret)
 {
 	const struct mr_unit *u = v->unit;
 	struct mr_decision d = nothing;
-	struct mr_name name = { 0 };
+	struct mr_name name;
 	struct mr_found found;
-	const uint8_t *p;
 	unsigned i;
 
-	p = last_labels(lower, len, &name.len);
-	if (name.len <= MR_NAME_MAX)
-		memcpy(name.text, p, name.len);
-	if (bug_if(name.len > MR_NAME_MAX) || bug_if(mr_name_hash(&name, s))) {
-		tell(&nothing, ret);
-		return;
-	}
 	/* all of these are parents of the name, unless nothing was cut */
-	if (p == lower) {
+	if (!filter_hash_deep(lower, len, s, &name)) {
 		filter_find(v, &name, group, ret);
 		return;
 	}

@@ -72,7 +72,7 @@ int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t l
 int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
 
 /* The same filter in memory, for filter_free(); 0 or a negative errno with @reterr. */
-int filter_builder_make(const struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
+int filter_builder_make(struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
 
 /* ---- reading ---- */
 
@@ -151,5 +151,13 @@ void filter_find(const struct filter_view *v, const struct mr_name *name, unsign
  */
 void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_t len, const struct mr_secret *s,
 		      unsigned group, struct filter_result *ret);
+
+/**
+ * Hash the MR_LABELS_MAX rightmost labels of a name, or all of it when it has
+ * no more.
+ *
+ * Returns whether something was cut: then @ret stands for parents alone.
+ */
+bool filter_hash_deep(const uint8_t *lower, uint16_t len, const struct mr_secret *s, struct mr_name *ret);
 
 #endif

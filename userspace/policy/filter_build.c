@@ -1,49 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * filter_build.c - collects names, then makes the image of a compiled filter.
+ * filter_build.c - collects what lists say of names.
  *
- * An item of 24 bytes says "this list says this about this name"; a table of
- * item numbers finds the first item of a name and kind, and the others hang
- * on it as a chain.  So a repeated line is seen at once, and a chain is a set.
+ * An item is put down behind the others of its part.  Chains are made later,
+ * a part at a time, with an index of the names of that part; a repeated item
+ * is then dropped.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-#include "policy/filter_file.h"
+#include "policy/filter_build.h"
 
-#define CHAIN_MAX   (FILTER_LISTS_MAX * 8)	/* lists times actions */
-#define ITEMS_MAX   (64U << 20)
-#define BUCKETS_MIN 16
-
-struct item {
-	uint64_t h0;
-	uint64_t h1;
-	uint32_t next;			/* item number + 1 */
-	uint32_t list : 10;
-	uint32_t action : 3;
-	uint32_t subtree : 1;
-	uint32_t head : 1;
-	uint32_t depth : 5;
-};
-_Static_assert(sizeof(struct item) == 24, "an item has grown");
-_Static_assert(FILTER_LISTS_MAX <= 1 << 10, "list numbers do not fit an item");
-
-struct filter_builder {
-	const struct mr_secret *secret;
-	struct item *items;
-	uint32_t count;
-	uint32_t room;
-	uint32_t heads;			/* distinct names and kinds */
-	uint32_t *index;		/* item number + 1 of heads, by h1 */
-	uint32_t index_mask;
-	struct mr_name name;		/* scratch; zero behind the name that was in it */
-};
-
-struct filter_limits filter_limits = { .sets = MR_SET_ASK, .buckets_min = 0 };
+#define ITEMS_MAX      (64U << 20)
+#define PART_ITEMS_MAX ((1U << 24) - 2)
+#define PART_SHIFT     10		/* of h1: the bits of the bucket's number above these are the part's */
 
 struct filter_builder *filter_builder_new(const struct mr_secret *secret)
 {
@@ -56,353 +27,303 @@ struct filter_builder *filter_builder_new(const struct mr_secret *secret)
 
 void filter_builder_free(struct filter_builder *b)
 {
+	struct filter_part *p;
+
 	if (!b)
 		return;
-	free(b->items);
-	free(b->index);
+	for (p = b->part; p < b->part + FILTER_PARTS; p++) {
+		free(p->chunk);
+		free(p->index);
+	}
+	filter_slab_free(&b->slabs);
 	free(b);
 }
 
-/* ---- collecting ---- */
+/* ---- memory ---- */
 
-static bool grow_items(struct filter_builder *b)
+void *filter_slab_take(struct filter_slab **slabs, size_t size)
 {
-	uint32_t room = b->room ? b->room + b->room / 2 : 1024;
-	struct item *more = room <= ITEMS_MAX ? realloc(b->items, room * sizeof(*more)) : NULL;
+	struct filter_slab *s = *slabs;
+	void *p;
 
-	if (!more)
-		return false;
-	b->items = more;
-	b->room = room;
-	return true;
-}
-
-static bool grow_index(struct filter_builder *b)
-{
-	uint32_t mask = b->index ? b->index_mask * 2 + 1 : 2047, n, i;
-	uint32_t *index = calloc((size_t)mask + 1, sizeof(*index));
-
-	if (!index)
-		return false;
-	for (n = 0; n < b->count; n++) {
-		if (!b->items[n].head)
-			continue;
-		for (i = (uint32_t)(b->items[n].h1 >> 16) & mask; index[i];)
-			i = (i + 1) & mask;
-		index[i] = n + 1;
+	size = (size + 15) & ~(size_t)15;
+	if (!s || FILTER_SLAB - s->used < size) {
+		s = mmap(NULL, FILTER_SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (s == MAP_FAILED)
+			return NULL;
+		s->next = *slabs;
+		s->used = (sizeof(*s) + 15) & ~(size_t)15;
+		*slabs = s;
 	}
-	free(b->index);
-	b->index = index;
-	b->index_mask = mask;
-	return true;
+	p = (uint8_t *)s + s->used;
+	s->used += size;
+	return p;
 }
 
-/* Hash a name into b->name; -ENAMETOOLONG, or -EINVAL when it is none. */
-static int hash_name(struct filter_builder *b, const uint8_t *name, uint16_t len)
+void filter_slab_free(struct filter_slab **slabs)
 {
-	uint16_t before = b->name.len;
-	int err;
+	struct filter_slab *s;
+
+	while ((s = *slabs)) {
+		*slabs = s->next;
+		munmap(s, FILTER_SLAB);
+	}
+}
+
+/* ---- hashing ---- */
+
+/* The number of labels; -EINVAL for what is no name, -ENAMETOOLONG for more labels than the filter has. */
+static int count_labels(const uint8_t *name, uint16_t len)
+{
+	unsigned at = 0;
+	int labels = 0;
 
 	if (!len || len > MR_NAME_MAX)
 		return -EINVAL;
-	memcpy(b->name.text, name, len);
-	if (before > len)
-		memset(b->name.text + len, 0, before - len);
-	b->name.len = len;
-	err = mr_name_hash(&b->name, b->secret);
-	b->name.len = len;		/* a malformed name leaves another */
-	if (err)
-		return err == MR_NAME_DEEP ? -ENAMETOOLONG : -EINVAL;
+	for (; name[at]; labels++) {
+		if (name[at] > 63 || at + name[at] + 1U >= len)
+			return -EINVAL;
+		at += name[at] + 1U;
+	}
+	if (at + 1U != len)
+		return -EINVAL;
+	return labels > MR_LABELS_MAX ? -ENAMETOOLONG : labels;
+}
+
+/* The hash of maps/name.h for the name alone: none of its parents. */
+static struct mr_hash hash_name(const uint8_t *name, uint16_t len, const struct mr_secret *s)
+{
+	uint32_t words = (len + 7U) >> 3, j;
+	uint64_t h0 = 0, h1 = 0, w, first = 0;
+
+	for (j = 0; j + 1 < words; j++) {
+		w = mr_load64(name + len - 8 * (j + 1));
+		h0 += mr_nh(w, s->name[j][0]);
+		h1 += mr_nh(w, s->name[j][1]);
+	}
+	memcpy(&first, name, len < 8 ? len : 8);
+	w = first << (8 * mr_name_pad(len));
+	h0 += mr_nh(w, s->name[j][0]);
+	h1 += mr_nh(w, s->name[j][1]);
+	return (struct mr_hash){ mr_finish(h0), mr_finish(h1) };
+}
+
+static int make_item(const struct filter_builder *b, const uint8_t *name, uint16_t len, struct filter_item *ret)
+{
+	int labels = count_labels(name, len);
+	struct mr_hash h;
+
+	if (labels < 0)
+		return labels;
+	h = hash_name(name, len, b->secret);
+	ret->h0 = h.h0;
+	ret->h1 = h.h1;
+	ret->depth = (unsigned)labels;
 	return 0;
 }
 
-/* Follow a chain; true when the list's word is there, else *last is the chain's end. */
-static bool chain_has(const struct filter_builder *b, uint32_t n, const struct item *like, uint32_t *last)
+static struct filter_part *part_of(struct filter_builder *b, const struct filter_item *it)
 {
-	for (;; n = b->items[n].next - 1) {
-		if (b->items[n].list == like->list && b->items[n].action == like->action)
-			return true;
-		if (!b->items[n].next)
-			break;
-	}
-	*last = n;
-	return false;
+	return &b->part[(it->h1 >> PART_SHIFT) % FILTER_PARTS];
 }
 
-/* Put an item behind those of its name; 1, or 0 when it is there. */
-static int insert(struct filter_builder *b, struct item it)
-{
-	uint32_t i = (uint32_t)(it.h1 >> 16) & b->index_mask, last;
-	const struct item *head;
+/* ---- putting down ---- */
 
-	for (; b->index[i]; i = (i + 1) & b->index_mask) {
-		head = &b->items[b->index[i] - 1];
-		if (head->h1 != it.h1 || head->h0 != it.h0 || head->subtree != it.subtree)
-			continue;
-		if (chain_has(b, b->index[i] - 1, &it, &last))
-			return 0;
-		b->items[last].next = b->count + 1;
-		b->items[b->count++] = it;
-		return 1;
+static int add_chunk(struct filter_part *p, struct filter_slab **slabs)
+{
+	uint32_t room = p->chunks_room ? p->chunks_room * 2 : 8;
+	struct filter_item **more;
+
+	if (p->chunks == p->chunks_room) {
+		more = realloc(p->chunk, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		p->chunk = more;
+		p->chunks_room = room;
 	}
-	it.head = 1;
-	b->index[i] = b->count + 1;
-	b->items[b->count++] = it;
-	b->heads++;
-	return 1;
+	p->chunk[p->chunks] = filter_slab_take(slabs, FILTER_CHUNK * sizeof(struct filter_item));
+	if (!p->chunk[p->chunks])
+		return -ENOMEM;
+	p->chunks++;
+	return 0;
+}
+
+static int put(struct filter_builder *b, struct filter_part *p, const struct filter_item *it)
+{
+	if (b->count >= ITEMS_MAX || p->count >= PART_ITEMS_MAX)
+		return -ENOMEM;
+	if (p->count / FILTER_CHUNK == p->chunks && add_chunk(p, &b->slabs))
+		return -ENOMEM;
+	*filter_item_at(p, p->count++) = *it;
+	b->count++;
+	return 0;
+}
+
+int filter_builder_put(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
+		       unsigned list, enum filter_action action)
+{
+	struct filter_item it = { .list = list, .action = action, .reach = reach };
+	int err = list < FILTER_LISTS_MAX ? make_item(b, name, len, &it) : -EINVAL;
+
+	return err ? err : put(b, part_of(b, &it), &it);
+}
+
+/* ---- chains ---- */
+
+static uint32_t slot_of(const struct filter_part *p, uint64_t h0)
+{
+	return (uint32_t)(h0 >> 24) & p->index_mask;
+}
+
+/* An index with room for all items that were put down. */
+static int grow_index(struct filter_part *p)
+{
+	uint32_t mask = p->index ? p->index_mask : 15, n, i, *index;
+
+	if (p->index && p->count <= p->index_mask / 4 * 3)
+		return 0;
+	while (p->count > mask / 4 * 3)
+		mask = mask * 2 + 1;
+	index = calloc(mask + 1ULL, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	free(p->index);
+	p->index = index;
+	p->index_mask = mask;
+	for (n = 0; n < p->settled; n++) {
+		if (!filter_item_at(p, n)->head)
+			continue;
+		for (i = slot_of(p, filter_item_at(p, n)->h0); index[i]; i = (i + 1) & mask)
+			;
+		index[i] = n + 1;
+	}
+	return 0;
+}
+
+/* The slot of a name: of its head, or the empty one where it would be. */
+static uint32_t find_slot(const struct filter_part *p, const struct filter_item *it)
+{
+	const struct filter_item *head;
+	uint32_t i;
+
+	for (i = slot_of(p, it->h0); p->index[i]; i = (i + 1) & p->index_mask) {
+		head = filter_item_at(p, p->index[i] - 1);
+		if (head->h0 == it->h0 && head->h1 == it->h1)
+			break;
+	}
+	return i;
+}
+
+/* Hang item number @n, which is @it, on its name's chain; false when the same is there. */
+static bool hang(struct filter_part *p, struct filter_item *it, uint32_t n)
+{
+	uint32_t slot = find_slot(p, it);
+	struct filter_item *at;
+
+	it->head = !p->index[slot];
+	if (it->head) {
+		p->index[slot] = n + 1;
+		return true;
+	}
+	for (at = filter_item_at(p, p->index[slot] - 1);; at = filter_item_at(p, at->next - 1)) {
+		if (at->list == it->list && at->action == it->action && at->reach == it->reach) {
+			if (!at->gone)
+				return false;
+			at->gone = 0;		/* said again after it was taken away */
+			return false;
+		}
+		if (!at->next)
+			break;
+	}
+	at->next = n + 1;
+	return true;
+}
+
+static void count_repeat(struct filter_repeats *r, const struct filter_item *it)
+{
+	if (it->action == FILTER_ALLOW || it->action == FILTER_IMPORTANT_ALLOW)
+		r->allow++;
+	else if (it->action != FILTER_ASK && it->reach == RULE_EXACT)
+		r->exact++;
+	else if (it->action != FILTER_ASK)
+		r->subtree++;
+}
+
+static int settle(struct filter_builder *b, struct filter_part *p, struct filter_repeats *ret)
+{
+	uint32_t n, to = p->settled;
+	struct filter_item it;
+
+	if (p->settled == p->count)
+		return 0;
+	if (grow_index(p))
+		return -ENOMEM;
+	for (n = p->settled; n < p->count; n++) {
+		it = *filter_item_at(p, n);
+		if (hang(p, &it, to))
+			*filter_item_at(p, to++) = it;
+		else
+			count_repeat(ret, &it);
+	}
+	b->count -= p->count - to;
+	p->settled = p->count = to;
+	return 0;
+}
+
+int filter_builder_settle(struct filter_builder *b, struct filter_repeats *ret)
+{
+	struct filter_part *p;
+	int err = 0;
+
+	for (p = b->part; p < b->part + FILTER_PARTS && !err; p++)
+		err = settle(b, p, ret);
+	return err;
 }
 
 int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t len, bool subtree, unsigned list,
 		       enum filter_action action)
 {
-	struct item it = { .list = list, .action = action, .subtree = subtree };
-	int err;
+	struct filter_item it = { .list = list, .action = action, .reach = subtree ? RULE_SUBTREE : RULE_EXACT };
+	struct filter_repeats r = { 0 };
+	struct filter_part *p;
+	uint32_t count;
+	int err = list < FILTER_LISTS_MAX ? make_item(b, name, len, &it) : -EINVAL;
 
-	if (list >= FILTER_LISTS_MAX)
-		return -EINVAL;
-	err = hash_name(b, name, len);
 	if (err)
 		return err;
-	if (b->count == b->room && !grow_items(b))
-		return -ENOMEM;
-	if ((!b->index || b->heads >= b->index_mask / 4 * 3) && !grow_index(b))
-		return -ENOMEM;
-	it.depth = b->name.labels;
-	it.h0 = b->name.hash[b->name.labels].h0;
-	it.h1 = b->name.hash[b->name.labels].h1;
-	return insert(b, it);
-}
-
-/* ---- making the image ---- */
-
-struct making {
-	const struct filter_builder *b;
-	uint32_t *heads;		/* item numbers */
-	uint16_t *set;			/* of each head */
-	struct filter_sets sets;
-	uint64_t asked;
-	uint32_t depths;
-};
-
-static uint32_t power_of_two(uint64_t at_least)
-{
-	uint32_t n = 1;
-
-	while (n < at_least)
-		n *= 2;
-	return n;
-}
-
-/* Give each name its set. */
-static int make_sets(struct making *m)
-{
-	struct filter_member *chain = malloc(CHAIN_MAX * sizeof(*chain));
-	const struct item *it;
-	uint32_t n, count, heads = 0;
-	int set = chain ? 0 : -ENOMEM;
-
-	for (n = 0; n < m->b->count && set >= 0; n++) {
-		it = &m->b->items[n];
-		if (!it->head)
-			continue;
-		m->depths |= 1U << it->depth;
-		m->heads[heads] = n;
-		for (count = 0;; it = &m->b->items[it->next - 1]) {
-			chain[count++] = (struct filter_member){ it->list, it->action };
-			if (!it->next)
-				break;
-		}
-		set = filter_sets_intern(&m->sets, chain, count);
-		if (set < 0)
-			break;
-		m->set[heads++] = (uint16_t)set;
-		m->asked += set == MR_SET_ASK;
-	}
-	free(chain);
-	return set < 0 ? set : 0;
-}
-
-static struct filter_place_item get_head(const void *arg, uint32_t number)
-{
-	const struct making *m = arg;
-	const struct item *it = &m->b->items[m->heads[number]];
-
-	return (struct filter_place_item){ it->h0, it->h1, m->set[number], it->subtree };
-}
-
-static void fill_bloom(const struct making *m, uint64_t *bloom, uint32_t mask)
-{
-	const struct item *it;
-	struct mr_hash h;
-	uint32_t n;
-
-	for (n = 0; n < m->b->heads; n++) {
-		it = &m->b->items[m->heads[n]];
-		h = (struct mr_hash){ it->h0, it->h1 };
-		bloom[mr_bloom_word(h, mask)] |= mr_bloom_bits(h);
-	}
-}
-
-/* One try with that many buckets; -ENOSPC when the names do not fit. */
-static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct filter *ret)
-{
-	struct filter_layout l = filter_layout(buckets, words, m->sets.count, m->sets.members_count);
-	struct filter_header *h;
-	uint8_t *image;
-	int err;
-
-	image = mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (image == MAP_FAILED)
-		return -ENOMEM;
-	h = (struct filter_header *)image;
-	*h = (struct filter_header){
-		.magic = FILTER_MAGIC, .version = FILTER_VERSION, .header_size = sizeof(*h), .size = l.size,
-		.members = m->sets.members_count,
-		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1, .sets = m->sets.count, .depths = m->depths,
-			  .entries = m->b->heads, .fingerprint = m->b->secret->fingerprint },
-	};
-	err = filter_place((struct mr_filter_bucket *)(image + l.buckets), buckets - 1, get_head, m, m->b->heads, &h->unit);
-	if (err) {
-		munmap(image, l.size);
+	p = part_of(b, &it);
+	err = settle(b, p, &r);
+	if (err)
 		return err;
-	}
-	fill_bloom(m, (uint64_t *)(image + l.bloom), words - 1);
-	memcpy(image + l.set_at, m->sets.at, (m->sets.count + 1ULL) * sizeof(*m->sets.at));
-	if (m->sets.members_count)
-		memcpy(image + l.members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));
-	h->sum = filter_sum(image, l.size);
-	*ret = (struct filter){ image, l.size };
-	return 0;
-}
-
-/* The whole filter in memory. */
-static int make(const struct filter_builder *b, struct filter *ret, uint64_t *ret_asked)
-{
-	struct making m = { .b = b };
-	uint32_t buckets, words;
-	int err;
-
-	m.heads = malloc((b->heads + 1ULL) * sizeof(*m.heads));
-	m.set = malloc((b->heads + 1ULL) * sizeof(*m.set));
-	err = filter_sets_init(&m.sets, filter_limits.sets);
-	if (!m.heads || !m.set)
+	count = p->count;
+	err = put(b, p, &it);
+	if (!err && settle(b, p, &r)) {
+		p->count = count;	/* not in a chain, so not there */
+		b->count--;
 		err = -ENOMEM;
-	if (!err)
-		err = make_sets(&m);
-	if (err)
-		goto out;
-	/* at most 11 of 16 ways in use; 8 bits of Bloom filter for a name */
-	buckets = filter_limits.buckets_min ? filter_limits.buckets_min : power_of_two(b->heads / 11ULL * 2 + BUCKETS_MIN);
-	words = power_of_two(b->heads / 8ULL + 1);
-	while ((err = make_image(&m, buckets, words, ret)) == -ENOSPC && buckets <= ITEMS_MAX)
-		buckets *= 2;
-	if (!err)
-		*ret_asked = m.asked;
-out:
-	filter_sets_done(&m.sets);
-	free(m.heads);
-	free(m.set);
-	return err;
+	}
+	return err ? err : (int)(p->count - count);
 }
 
-int filter_builder_make(const struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr)
+int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
+			  enum filter_action action)
 {
-	struct filter *f = calloc(1, sizeof(*f));
-	int err = f ? make(b, f, ret_asked) : -ENOMEM;
+	struct filter_item like = { 0 }, *it;
+	struct filter_repeats r = { 0 };
+	struct filter_part *p;
+	uint32_t n;
+	int err = make_item(b, name, len, &like);
 
-	if (err) {
-		free(f);
-		return err_why(reterr, err, "cannot compile %u names: %s", b->heads, strerror(-err));
+	if (err)
+		return err;
+	p = part_of(b, &like);
+	err = settle(b, p, &r);
+	if (err || !p->index)
+		return err;
+	for (n = p->index[find_slot(p, &like)]; n; n = it->next) {
+		it = filter_item_at(p, n - 1);
+		if (it->reach == reach && it->action == action)
+			it->gone = 1;
 	}
-	*ret = f;
 	return 0;
-}
-
-struct filter *filter_empty(const struct mr_secret *secret)
-{
-	struct filter_builder *b = filter_builder_new(secret);
-	struct filter *f = NULL;
-	uint64_t asked;
-
-	if (b)
-		filter_builder_make(b, &f, &asked, NULL);
-	filter_builder_free(b);
-	return f;
-}
-
-/* ---- writing ---- */
-
-static int write_all(int fd, const uint8_t *p, size_t size)
-{
-	ssize_t n;
-
-	while (size) {
-		n = write(fd, p, size);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			p += n;
-			size -= (size_t)n;
-		}
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-/* So that the new name outlives a power cut. */
-static int sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[4096];
-	int fd, err = 0;
-
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd) && errno != EINVAL && errno != EROFS)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-static int write_file(const char *path, const char *temporary, const struct filter *f, struct err_at *reterr)
-{
-	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), err;
-
-	if (fd < 0)
-		return err_why(reterr, -errno, "cannot make %s: %s", temporary, strerror(errno));
-	err = write_all(fd, f->image, f->size);
-	if (close(fd) && !err)
-		err = -errno;
-	if (err) {
-		unlink(temporary);
-		return err_why(reterr, err, "cannot write %s: %s", temporary, strerror(-err));
-	}
-	if (rename(temporary, path)) {
-		err = -errno;
-		unlink(temporary);
-		return err_why(reterr, err, "cannot rename %s: %s", temporary, strerror(-err));
-	}
-	err = sync_folder(path);
-	return err ? err_why(reterr, err, "cannot sync the folder of %s: %s", path, strerror(-err)) : 0;
-}
-
-int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr)
-{
-	char temporary[4096];
-	struct filter f = { 0 };
-	uint64_t asked;
-	int err;
-
-	err_where(reterr, path, 0, NULL);
-	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int)sizeof(temporary))
-		return err_why(reterr, -ENAMETOOLONG, "the path is too long");
-	err = make(b, &f, &asked);
-	if (err)
-		return err_why(reterr, err, "cannot compile %u names: %s", b->heads, strerror(-err));
-	err = write_file(path, temporary, &f, reterr);
-	if (!err)
-		*ret_asked = asked;
-	munmap(f.image, f.size);
-	return err;
 }

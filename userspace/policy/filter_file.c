@@ -104,16 +104,18 @@ static int check_sets(const struct filter *f, struct err_at *reterr)
 	const struct filter_layout l = layout_of(h);
 	const uint32_t *at = (const uint32_t *)(f->image + l.set_at);
 	const struct filter_member *m = (const struct filter_member *)(f->image + l.members);
-	uint32_t i;
+	uint32_t i, kind;
 
 	for (i = 0; i < h->unit.sets; i++)
-		if (at[i] > at[i + 1])
+		if ((at[i] & ~FILTER_SET_SUBTREE) > (at[i + 1] & ~FILTER_SET_SUBTREE))
 			return err_why(reterr, -EBADMSG, "damaged: set %u ends before it starts", i);
-	if (at[0] || at[1] || at[h->unit.sets] != h->members)
+	if (at[0] || (at[1] & ~FILTER_SET_SUBTREE) || at[h->unit.sets] != h->members)
 		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets], h->members);
-	for (i = 0; i < h->members; i++)
-		if (m[i].list >= FILTER_LISTS_MAX || m[i].action < MR_BLOCK || m[i].action > MR_IMPORTANT_ALLOW)
+	for (i = 0; i < h->members; i++) {
+		kind = m[i].action & ~FILTER_BELOW;
+		if (m[i].list >= FILTER_LISTS_MAX || kind < MR_BLOCK || kind > MR_IMPORTANT_ALLOW)
 			return err_why(reterr, -EBADMSG, "damaged: member %u", i);
+	}
 	return 0;
 }
 
@@ -187,29 +189,63 @@ const uint64_t *filter_bloom(const struct filter *f)
 	return (const uint64_t *)(f->image + layout_of(header(f)).bloom);
 }
 
+uint64_t filter_rules(const struct filter *f)
+{
+	return header(f)->rules;
+}
+
+struct filter_members filter_members_of(const struct filter *f)
+{
+	const struct filter_layout l = layout_of(header(f));
+
+	return (struct filter_members){
+		.sets = header(f)->unit.sets,
+		.at = (const uint32_t *)(f->image + l.set_at),
+		.member = (const struct filter_member *)(f->image + l.members),
+	};
+}
+
+struct filter_members *filter_members_copy(const struct filter *f)
+{
+	const struct filter_members from = filter_members_of(f);
+	size_t at_size = (from.sets + 1ULL) * sizeof(*from.at), size = header(f)->members * sizeof(*from.member);
+	struct filter_members *m = malloc(sizeof(*m) + at_size + size);
+	uint8_t *at = (uint8_t *)(m + 1);
+
+	if (!m)
+		return NULL;
+	memcpy(at, from.at, at_size);
+	memcpy(at + at_size, from.member, size);
+	*m = (struct filter_members){ from.sets, (const uint32_t *)at, (const struct filter_member *)(at + at_size) };
+	return m;
+}
+
+void filter_members_free(struct filter_members *m)
+{
+	free(m);
+}
+
 /* The strongest word of a set's members, for a group; the first list among equals. */
-static struct mr_verdict verdict_of(const struct filter_member *m, const struct filter_member *end,
-				    const struct filter_group *g)
+static struct mr_verdict verdict_of(const struct filter_members *all, uint32_t set, const struct filter_group *g)
 {
 	struct mr_verdict v = { .kind = MR_NONE };
+	const struct filter_member *m, *end;
 
-	for (; m < end; m++)
-		if (m->list < g->lists && g->uses[m->list] && m->action > v.kind)
-			v = (struct mr_verdict){ .kind = (uint8_t)m->action, .list = m->list };
+	for (m = filter_set_members(all, set, &end); m < end; m++)
+		if (m->list < g->lists && g->uses[m->list] && filter_member_kind(*m) > v.kind)
+			v = (struct mr_verdict){ .kind = (uint8_t)filter_member_kind(*m), .list = m->list };
 	return v;
 }
 
 struct mr_verdict *filter_verdicts(const struct filter *f, const struct filter_group *groups, unsigned count)
 {
-	const struct filter_layout l = layout_of(header(f));
-	const uint32_t *at = (const uint32_t *)(f->image + l.set_at);
-	const struct filter_member *m = (const struct filter_member *)(f->image + l.members);
-	uint32_t sets = header(f)->unit.sets, s;
-	struct mr_verdict *v = calloc((size_t)count * sets, sizeof(*v));
+	const struct filter_members m = filter_members_of(f);
+	struct mr_verdict *v = calloc((size_t)count * m.sets, sizeof(*v));
+	uint32_t s;
 	unsigned g;
 
 	for (g = 0; v && g < count; g++)
-		for (s = 0; s < sets; s++)
-			v[(size_t)g * sets + s] = verdict_of(m + at[s], m + at[s + 1], &groups[g]);
+		for (s = 0; s < m.sets; s++)
+			v[(size_t)g * m.sets + s] = verdict_of(&m, s, &groups[g]);
 	return v;
 }

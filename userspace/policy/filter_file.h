@@ -3,9 +3,10 @@
  * filter_file.h - the compiled filter as a file, and what building it shares.
  *
  * One header page, then four parts, each from a page of its own: buckets,
- * Bloom words, set_at (set s has the members set_at[s] to set_at[s + 1]) and
- * members.  Little-endian, as all of maps/.  Padding is zero and summed too.
- * The image in memory is the file, octet for octet.
+ * Bloom words, set_at (set s has the members set_at[s] to set_at[s + 1], and a
+ * mark when it is of subtree entries) and members.  Little-endian, as all of
+ * maps/.  Padding is zero and summed too.  The image in memory is the file,
+ * octet for octet.
  */
 #ifndef POLICY_FILTER_FILE_H
 #define POLICY_FILTER_FILE_H
@@ -13,15 +14,46 @@
 #include "policy/filter.h"
 
 #define FILTER_MAGIC   0x746c6972666d7264ULL
-#define FILTER_VERSION 1
+#define FILTER_VERSION 2
 #define FILTER_PAGE    4096
 #define FILTER_MEMBERS_MAX (64U << 20)
+
+/* Mark of a set of subtree entries, in set_at; the rest is a number of a member. */
+#define FILTER_SET_SUBTREE 0x80000000U
+/* Mark of a member's action: of the names below alone, so the kernel has to ask. */
+#define FILTER_BELOW       0x100U
 
 /* A list's word about the names of a set. */
 struct filter_member {
 	uint16_t list;
-	uint16_t action;		/* enum filter_action */
+	uint16_t action;		/* enum filter_action, perhaps with FILTER_BELOW */
 };
+
+/* What the kernel can tell of a member. */
+static inline unsigned filter_member_kind(struct filter_member m)
+{
+	return m.action & FILTER_BELOW ? (unsigned)MR_ASK : m.action;
+}
+
+/* The members of all sets, in one piece of memory. */
+struct filter_members {
+	uint32_t sets;
+	const uint32_t *at;		/* sets + 1 places */
+	const struct filter_member *member;
+};
+
+static inline bool filter_set_is_subtree(const struct filter_members *m, uint32_t set)
+{
+	return (m->at[set] & FILTER_SET_SUBTREE) != 0;
+}
+
+/* Members of a set that there is: from the result to @ret_end. */
+static inline const struct filter_member *filter_set_members(const struct filter_members *m, uint32_t set,
+							     const struct filter_member **ret_end)
+{
+	*ret_end = m->member + (m->at[set + 1] & ~FILTER_SET_SUBTREE);
+	return m->member + (m->at[set] & ~FILTER_SET_SUBTREE);
+}
 
 struct filter_header {
 	uint64_t magic;
@@ -31,6 +63,7 @@ struct filter_header {
 	uint64_t sum;			/* of the whole file, with 0 here */
 	uint32_t members;
 	uint32_t pad;
+	uint64_t rules;			/* sum of the file of special rules that belongs to it; 0: none */
 	struct mr_unit unit;		/* bases 0; groups 0 */
 };
 
@@ -53,6 +86,12 @@ struct filter_layout filter_layout(uint64_t buckets, uint64_t bloom_words, uint3
 /* Sum of an image, its field taken as 0. */
 uint64_t filter_sum(const uint8_t *image, size_t size);
 
+/* The sum of the file of special rules that belongs to a filter. */
+uint64_t filter_rules(const struct filter *f);
+
+/* The members where they stand in the image. */
+struct filter_members filter_members_of(const struct filter *f);
+
 /* ---- sets, while building ---- */
 
 struct filter_sets {
@@ -63,6 +102,7 @@ struct filter_sets {
 	uint32_t members_room;
 	uint32_t *index;		/* hash table of set numbers, 0: empty */
 	uint32_t bound;			/* numbers below it are given away */
+	uint16_t (*alone)[2];		/* the sets of one member, by its list, action and kind; 0: not seen */
 };
 
 /* @bound: sets 1 .. bound - 1 are given away, the rest is MR_SET_ASK.  Returns 0 or -ENOMEM; filter_sets_done() either way. */
@@ -74,7 +114,7 @@ void filter_sets_done(struct filter_sets *s);
  *
  * Returns its number, MR_SET_ASK when all are taken, or -ENOMEM.
  */
-int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count);
+int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count, bool subtree);
 
 /* ---- placement, while building ---- */
 
@@ -86,17 +126,21 @@ struct filter_place_item {
 	bool subtree;
 };
 
-/* Names by number; the same each time it is asked. */
-typedef struct filter_place_item (*filter_place_get)(const void *arg, uint32_t number);
+/* Hand all names to @take, in the same order each time, until it returns an error; that error, or 0. */
+typedef int (*filter_place_take)(void *to, const struct filter_place_item *item);
+typedef int (*filter_place_each)(const void *from, filter_place_take take, void *to);
 
 /**
- * Put @count names into @buckets (cleared, mask + 1 of them) and the unit's stash.
+ * Put names into @buckets (cleared, unit->bucket_mask + 1 of them), the unit's
+ * stash, and their bits into @bloom (unit->bloom_mask + 1 words).
+ *
+ * It is quickest when names whose buckets are near each other follow each other.
  *
  * Returns 0; -ENOSPC when neither choice nor the stash has room: try more
  * buckets; -ENOMEM.
  */
-int filter_place(struct mr_filter_bucket *buckets, uint32_t mask, filter_place_get get, const void *arg,
-		 uint32_t count, struct mr_unit *unit);
+int filter_place(struct mr_filter_bucket *buckets, uint64_t *bloom, filter_place_each each, const void *from,
+		 struct mr_unit *unit);
 
 /* ---- for tests: sizes that force what is rare ---- */
 struct filter_limits {

@@ -3,23 +3,25 @@
  * filter_place.c - finds each name a place in the buckets.
  *
  * First choice; else second choice, and the first bucket gets its overflow
- * mark; else an entry of one of the two buckets moves to its own other
- * choice; else the stash.
+ * mark.  The few that neither has room for wait until all others have a place:
+ * then an entry of one of their two buckets moves to its own other choice, or
+ * they go to the stash.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "policy/filter_file.h"
 
-#define PREFETCH 16
+#define SECOND 0x80000000U		/* an entry that stands in its second choice */
 
 struct placing {
 	struct mr_filter_bucket *buckets;
-	uint32_t *owner;		/* number of the name in each way, for moving it */
-	uint8_t *used;			/* ways in use, by bucket */
-	uint32_t mask;
-	filter_place_get get;
-	const void *arg;
-	struct mr_unit *unit;
+	uint64_t *bloom;
+	uint32_t mask, bloom_mask;
+	struct filter_place_item *late;	/* those that wait */
+	size_t count, room;
+	/* When some wait: a bit for each of their buckets, and the other choice of each entry there, perhaps with SECOND. */
+	uint64_t *full;
+	uint32_t *other;
 };
 
 static struct mr_hash hash_of(const struct filter_place_item *i)
@@ -27,19 +29,23 @@ static struct mr_hash hash_of(const struct filter_place_item *i)
 	return (struct mr_hash){ i->h0, i->h1 };
 }
 
-static void set_way(struct placing *p, uint32_t bucket, unsigned way, uint64_t entry, uint32_t number)
+/* The first free way of a bucket, MR_BUCKET_WAYS when it has none; ways are filled in order. */
+static unsigned free_way(const struct mr_filter_bucket *b)
 {
-	__u64 *w = &p->buckets[bucket].way[way];
+	unsigned way;
 
-	*w = entry | (*w & MR_ENTRY_OVERFLOW);
-	p->owner[bucket * MR_BUCKET_WAYS + way] = number;
+	for (way = 0; way < MR_BUCKET_WAYS && b->way[way]; way++)
+		;
+	return way;
 }
 
-static bool put(struct placing *p, uint32_t bucket, uint64_t entry, uint32_t number)
+static bool put(struct placing *p, uint32_t bucket, uint64_t entry)
 {
-	if (p->used[bucket] == MR_BUCKET_WAYS)
+	unsigned way = free_way(&p->buckets[bucket]);
+
+	if (way == MR_BUCKET_WAYS)
 		return false;
-	set_way(p, bucket, p->used[bucket]++, entry, number);
+	p->buckets[bucket].way[way] = entry;
 	return true;
 }
 
@@ -48,25 +54,89 @@ static void mark_overflow(struct placing *p, uint32_t bucket)
 	p->buckets[bucket].way[0] |= MR_ENTRY_OVERFLOW;
 }
 
-/* Empty a way of a full bucket by moving its entry to that one's other choice; the way, or -1. */
-static int make_room(struct placing *p, uint32_t bucket)
+static int wait_for_others(struct placing *p, const struct filter_place_item *i)
 {
-	struct filter_place_item item;
-	uint32_t number, first, other;
-	int way;
+	size_t room = p->room ? p->room * 2 : 256;
+	struct filter_place_item *more;
+
+	if (p->count == p->room) {
+		more = realloc(p->late, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		p->late = more;
+		p->room = room;
+	}
+	p->late[p->count++] = *i;
+	return 0;
+}
+
+static int place_one(void *to, const struct filter_place_item *i)
+{
+	struct placing *p = to;
+	uint64_t entry = mr_entry(hash_of(i), i->set, i->subtree);
+	uint32_t first = mr_bucket_first(hash_of(i), p->mask);
+
+	p->bloom[mr_bloom_word(hash_of(i), p->bloom_mask)] |= mr_bloom_bits(hash_of(i));
+	if (put(p, first, entry))
+		return 0;
+	if (!put(p, mr_bucket_second(hash_of(i), p->mask), entry))
+		return wait_for_others(p, i);
+	mark_overflow(p, first);
+	return 0;
+}
+
+/* ---- those that wait ---- */
+
+static void mark_full(struct placing *p, uint32_t bucket)
+{
+	p->full[bucket / 64] |= 1ULL << bucket % 64;
+}
+
+static void note_in(struct placing *p, uint32_t bucket, uint64_t entry, uint32_t other)
+{
+	const struct mr_filter_bucket *b = &p->buckets[bucket];
+	unsigned way;
+
+	if (!(p->full[bucket / 64] >> bucket % 64 & 1))
+		return;
+	for (way = 0; way < MR_BUCKET_WAYS; way++)
+		if ((b->way[way] & ~MR_ENTRY_OVERFLOW) == entry)
+			p->other[(size_t)bucket * MR_BUCKET_WAYS + way] = other;
+}
+
+static int note_other(void *to, const struct filter_place_item *i)
+{
+	struct placing *p = to;
+	uint64_t entry = mr_entry(hash_of(i), i->set, i->subtree);
+	uint32_t first = mr_bucket_first(hash_of(i), p->mask), second = mr_bucket_second(hash_of(i), p->mask);
+
+	/* it stands in one of them; where both are one, its first choice is noted last */
+	note_in(p, second, entry, first | SECOND);
+	note_in(p, first, entry, second);
+	return 0;
+}
+
+/* Put an entry into a full bucket, by moving one of those there to that one's other choice. */
+static bool squeeze(struct placing *p, uint32_t bucket, uint64_t entry, uint32_t other)
+{
+	uint32_t *mine = &p->other[(size_t)bucket * MR_BUCKET_WAYS], to, way, there;
+	__u64 *w;
 
 	for (way = 0; way < MR_BUCKET_WAYS; way++) {
-		number = p->owner[bucket * MR_BUCKET_WAYS + way];
-		item = p->get(p->arg, number);
-		first = mr_bucket_first(hash_of(&item), p->mask);
-		other = first == bucket ? mr_bucket_second(hash_of(&item), p->mask) : first;
-		if (other == bucket || !put(p, other, mr_entry(hash_of(&item), item.set, item.subtree), number))
+		w = &p->buckets[bucket].way[way];
+		to = mine[way] & ~SECOND;
+		there = free_way(&p->buckets[to]);
+		if (to == bucket || there == MR_BUCKET_WAYS)
 			continue;
-		if (first == bucket)
+		p->buckets[to].way[there] = *w & ~MR_ENTRY_OVERFLOW;
+		p->other[(size_t)to * MR_BUCKET_WAYS + there] = bucket | (mine[way] & SECOND ? 0 : SECOND);
+		*w = entry | (*w & MR_ENTRY_OVERFLOW);
+		if (!(mine[way] & SECOND))
 			mark_overflow(p, bucket);
-		return way;
+		mine[way] = other;
+		return true;
 	}
-	return -1;
+	return false;
 }
 
 static int to_stash(struct mr_unit *u, const struct filter_place_item *i)
@@ -78,56 +148,48 @@ static int to_stash(struct mr_unit *u, const struct filter_place_item *i)
 	return 0;
 }
 
-static int place_one(struct placing *p, uint32_t number)
+static int place_late(struct placing *p, const struct filter_place_item *i, struct mr_unit *unit)
 {
-	struct filter_place_item i = p->get(p->arg, number);
-	uint64_t entry = mr_entry(hash_of(&i), i.set, i.subtree);
-	uint32_t first = mr_bucket_first(hash_of(&i), p->mask), second = mr_bucket_second(hash_of(&i), p->mask);
-	int way;
+	uint64_t entry = mr_entry(hash_of(i), i->set, i->subtree);
+	uint32_t first = mr_bucket_first(hash_of(i), p->mask), second = mr_bucket_second(hash_of(i), p->mask);
 
-	if (put(p, first, entry, number))
+	if (squeeze(p, first, entry, second))
 		return 0;
-	if (put(p, second, entry, number)) {
-		mark_overflow(p, first);
-		return 0;
-	}
-	way = make_room(p, first);
-	if (way >= 0) {
-		set_way(p, first, (unsigned)way, entry, number);
-		return 0;
-	}
-	way = make_room(p, second);
-	if (way >= 0) {
-		set_way(p, second, (unsigned)way, entry, number);
-		mark_overflow(p, first);
-		return 0;
-	}
-	return to_stash(p->unit, &i);
+	if (!squeeze(p, second, entry, first | SECOND))
+		return to_stash(unit, i);
+	mark_overflow(p, first);
+	return 0;
 }
 
-int filter_place(struct mr_filter_bucket *buckets, uint32_t mask, filter_place_get get, const void *arg,
-		 uint32_t count, struct mr_unit *unit)
+/* Note what may move for those that wait. */
+static int note_others(struct placing *p, filter_place_each each, const void *from)
 {
-	struct placing p = { .buckets = buckets, .mask = mask, .get = get, .arg = arg, .unit = unit };
-	struct filter_place_item ahead;
-	uint32_t i;
-	int err = 0;
+	size_t i;
 
-	p.owner = malloc((mask + 1ULL) * MR_BUCKET_WAYS * sizeof(*p.owner));
-	p.used = calloc(mask + 1ULL, 1);
-	if (!p.owner || !p.used) {
-		err = -ENOMEM;
-		goto out;
+	p->full = calloc(p->mask / 64 + 1ULL, sizeof(*p->full));
+	p->other = calloc((p->mask + 1ULL) * MR_BUCKET_WAYS, sizeof(*p->other));
+	if (!p->full || !p->other)
+		return -ENOMEM;
+	for (i = 0; i < p->count; i++) {
+		mark_full(p, mr_bucket_first(hash_of(&p->late[i]), p->mask));
+		mark_full(p, mr_bucket_second(hash_of(&p->late[i]), p->mask));
 	}
-	for (i = 0; i < count && !err; i++) {
-		if (i + PREFETCH < count) {
-			ahead = get(arg, i + PREFETCH);
-			__builtin_prefetch(&buckets[mr_bucket_first(hash_of(&ahead), mask)], 1);
-		}
-		err = place_one(&p, i);
-	}
-out:
-	free(p.owner);
-	free(p.used);
+	return each(from, note_other, p);
+}
+
+int filter_place(struct mr_filter_bucket *buckets, uint64_t *bloom, filter_place_each each, const void *from,
+		 struct mr_unit *unit)
+{
+	struct placing p = { .buckets = buckets, .bloom = bloom, .mask = unit->bucket_mask, .bloom_mask = unit->bloom_mask };
+	size_t i;
+	int err = each(from, place_one, &p);
+
+	if (!err && p.count)
+		err = note_others(&p, each, from);
+	for (i = 0; i < p.count && !err; i++)
+		err = place_late(&p, &p.late[i], unit);
+	free(p.late);
+	free(p.full);
+	free(p.other);
 	return err;
 }

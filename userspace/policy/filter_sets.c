@@ -12,13 +12,15 @@
 #include "policy/filter_file.h"
 
 #define INDEX_SIZE (MR_SETS_MAX * 4)
+#define ACTIONS    8
 
 int filter_sets_init(struct filter_sets *s, uint32_t bound)
 {
 	*s = (struct filter_sets){ .count = 1, .bound = bound };
 	s->at = calloc(MR_SETS_MAX + 1, sizeof(*s->at));
 	s->index = calloc(INDEX_SIZE, sizeof(*s->index));
-	return s->at && s->index ? 0 : -ENOMEM;
+	s->alone = calloc(FILTER_LISTS_MAX * ACTIONS, sizeof(*s->alone));
+	return s->at && s->index && s->alone ? 0 : -ENOMEM;
 }
 
 void filter_sets_done(struct filter_sets *s)
@@ -26,6 +28,7 @@ void filter_sets_done(struct filter_sets *s)
 	free(s->members);
 	free(s->at);
 	free(s->index);
+	free(s->alone);
 	*s = (struct filter_sets){ 0 };
 }
 
@@ -36,12 +39,18 @@ static int compare(const void *a, const void *b)
 	return x->list != y->list ? (int)x->list - y->list : (int)x->action - y->action;
 }
 
-static bool is_set(const struct filter_sets *s, uint32_t n, const struct filter_member *m, uint32_t count)
+static uint32_t place(const struct filter_sets *s, uint32_t n)
 {
-	return s->at[n + 1] - s->at[n] == count && !memcmp(s->members + s->at[n], m, count * sizeof(*m));
+	return s->at[n] & ~FILTER_SET_SUBTREE;
 }
 
-static int append(struct filter_sets *s, const struct filter_member *m, uint32_t count)
+static bool is_set(const struct filter_sets *s, uint32_t n, const struct filter_member *m, uint32_t count, bool subtree)
+{
+	return place(s, n + 1) - place(s, n) == count && !(s->at[n] & FILTER_SET_SUBTREE) == !subtree &&
+	       !memcmp(s->members + place(s, n), m, count * sizeof(*m));
+}
+
+static int append(struct filter_sets *s, const struct filter_member *m, uint32_t count, bool subtree)
 {
 	uint32_t room = s->members_room ? s->members_room * 2 : 4096;
 	struct filter_member *more;
@@ -59,26 +68,44 @@ static int append(struct filter_sets *s, const struct filter_member *m, uint32_t
 	}
 	memcpy(s->members + s->members_count, m, count * sizeof(*m));
 	s->members_count += count;
+	s->at[s->count] |= subtree ? FILTER_SET_SUBTREE : 0;
 	s->at[++s->count] = s->members_count;
 	return 0;
 }
 
-int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count)
+static int intern(struct filter_sets *s, struct filter_member *m, uint32_t count, bool subtree)
 {
 	uint32_t i;
 	int err;
 
 	if (count > 1)
 		qsort(m, count, sizeof(*m), compare);
-	i = (uint32_t)sum_bytes(count, m, count * sizeof(*m)) & (INDEX_SIZE - 1);
+	i = (uint32_t)sum_bytes(count * 2 + subtree, m, count * sizeof(*m)) & (INDEX_SIZE - 1);
 	for (; s->index[i]; i = (i + 1) & (INDEX_SIZE - 1))
-		if (is_set(s, s->index[i], m, count))
+		if (is_set(s, s->index[i], m, count, subtree))
 			return (int)s->index[i];
 	if (s->count >= s->bound)
 		return MR_SET_ASK;
-	err = append(s, m, count);
+	err = append(s, m, count, subtree);
 	if (err)
 		return err;
 	s->index[i] = s->count - 1;
 	return (int)s->index[i];
+}
+
+int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count, bool subtree)
+{
+	uint16_t *alone;
+	int set;
+
+	/* nearly all names are on one list */
+	if (count != 1 || m->action >= ACTIONS)
+		return intern(s, m, count, subtree);
+	alone = &s->alone[m->list * ACTIONS + m->action][subtree];
+	if (*alone)
+		return *alone;
+	set = intern(s, m, count, subtree);
+	if (set > 0)
+		*alone = (uint16_t)set;
+	return set;
 }

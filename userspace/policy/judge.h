@@ -26,6 +26,7 @@ struct judge {
 	struct filter_view filter;
 	const struct filter_members *members;
 	const struct rules *rules;
+	const struct mr_secret *secret;	/* for names too deep for the kernel */
 	const struct judge_group *group;
 	unsigned groups;
 	unsigned safe_search;		/* number of that source, lifted by a pause; UINT_MAX: none */
@@ -68,7 +69,8 @@ struct judge_result {
 	unsigned depth;			/* labels of the name that matched; 0 for patterns */
 	uint64_t entry;			/* of the table of names; 0: none */
 	const struct rule *rule;	/* NULL: a plain name */
-	const struct rule *rewrite[JUDGE_REWRITES_MAX];	/* what to answer; its RRset is all of them of the question's type */
+	/* What to answer: one alias, or one rcode, drop or TC; or records, whose RRset is all of them of the question's type. */
+	const struct rule *rewrite[JUDGE_REWRITES_MAX];
 	unsigned rewrites;
 };
 

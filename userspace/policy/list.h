@@ -14,10 +14,10 @@
 #include "policy/rule.h"
 
 enum list_format {
-	LIST_AUTO,			/* each line as what it looks like: hosts, domains, adblock, dnsmasq, unbound or RPZ */
+	LIST_AUTO,			/* each line as what it looks like: one of all these */
 	LIST_DOMAINS,			/* one name a line: that very name; "*.name": the name and all below */
 	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer */
-	LIST_ADBLOCK,			/* DNS rules of ad blockers: "||name^", "|name^", "@@", "/re/", modifiers behind '$' */
+	LIST_ADBLOCK,			/* rules of ad blockers: "||name^", "-part.", "@@", "/re/", '$' ...; names and hosts lines, too */
 	LIST_WILDCARD,			/* as domains, but "*.name" or "name": the name and all below */
 	LIST_DNSMASQ,			/* address=, server=, local= */
 	LIST_UNBOUND,			/* local-zone:, local-data: */
@@ -78,7 +78,11 @@ struct list_report {
 	} example[LIST_SKIP_COUNT][LIST_EXAMPLES];
 };
 
-/* Takes an item.  Returns 1 new, 0 duplicate, -ENAMETOOLONG, -EINVAL for a pattern that does not compile, or another negative errno, which ends the reading. */
+/*
+ * Takes an item.  Returns 1 new, 0 duplicate, -ENAMETOOLONG, -EINVAL for a
+ * pattern that does not compile, or another negative errno, which ends the
+ * reading.
+ */
 typedef int (*list_sink)(void *arg, const struct rule_item *item);
 
 /**

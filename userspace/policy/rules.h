@@ -12,6 +12,8 @@
 #include "policy/rule.h"
 #include "policy/who.h"
 
+#define RULES_MAX (1U << 20)
+
 struct rules;
 struct rules_builder;
 
@@ -36,12 +38,14 @@ void rules_builder_free(struct rules_builder *b);
  * Add an item that is not plain (copied).
  *
  * Returns 1 when it is new, 0 when that source has it already, -EINVAL when
- * its pattern does not compile, -ENOMEM.
+ * its pattern does not compile or a part of it is out of bounds, -ENAMETOOLONG
+ * for more labels than MR_LABELS_MAX, -ENOSPC for more than RULES_MAX, -ENOMEM.
  */
 int rules_builder_add(struct rules_builder *b, const struct rule_item *item, unsigned source);
 
 /**
- * Make the rules; $badfilter has been carried out among them.
+ * Make the rules; $badfilter has been carried out among them.  The builder is
+ * empty then.
  *
  * Returns 0 with the rules for rules_free(); -ENOMEM.
  */
@@ -50,7 +54,10 @@ void rules_free(struct rules *r);
 
 unsigned rules_count(const struct rules *r);
 
-/* The strongest action of a source's regular expressions; MR_NONE when it has none. */
+/* How often a regular expression took too many steps and was taken for one that does not match. */
+uint64_t rules_regex_limited(const struct rules *r);
+
+/* The strongest action of a source's regular expressions, a rewrite being MR_ASK; MR_NONE when it has none. */
 enum mr_verdict_kind rules_regex_strength(const struct rules *r, unsigned source);
 
 /* True when some source has a regular expression, or an address rule: then answers must be looked at before the kernel gets them. */
@@ -67,6 +74,9 @@ void rules_each_name(const struct rules *r, const uint8_t *name, uint16_t len,
 /* The same for every regular expression that matches, of all sources. */
 void rules_each_regex(const struct rules *r, const uint8_t *name, uint16_t len,
 		      void (*each)(const struct rule *rule, void *arg), void *arg);
+
+/* True when some regular expression, of whatever source, matches. */
+bool rules_any_regex(const struct rules *r, const uint8_t *name, uint16_t len);
 
 /* The same for every address rule that holds an address. */
 void rules_each_address(const struct rules *r, const uint8_t ip[16],

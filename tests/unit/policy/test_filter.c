@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include "base/random.h"
-#include "policy/filter_file.h"
+#include "policy/filter_build.h"
 #include "policy/list.h"
 #include "policy/secret.h"
 #include "unit/policy/names.h"
@@ -257,9 +257,12 @@ static void surplus_of_sets_becomes_ask(void **state)
 	filter_limits.sets = MR_SET_ASK;
 	assert_int_equal(asked, 31 - 9);
 	assert_int_equal(w.unit.sets, 10);
-	assert_int_equal(find(&w, "n9.example", 0).kind, MR_BLOCK);
-	assert_int_equal(find(&w, "n10.example", 0).kind, MR_ASK);
-	assert_int_equal(find(&w, "n31.example", 0).kind, MR_ASK);
+	for (i = 1, j = 0; i < 32; i++) {
+		snprintf(name, sizeof(name), "n%u.example", i);
+		j += find(&w, name, 0).kind == MR_ASK;
+		assert_int_not_equal(find(&w, name, 0).kind, MR_NONE);
+	}
+	assert_int_equal(j, 31 - 9);
 	world_close(&w);
 	filter_builder_free(b);
 }
@@ -282,8 +285,12 @@ static void sets_reach_their_real_bound(void **state)
 	world_open(&w, compile(b, &asked), &everything, 1);
 	assert_int_equal(asked, 1);
 	assert_int_equal(w.unit.sets, MR_SET_ASK);
-	assert_int_equal(find(&w, "n16382.example", 0).kind, MR_BLOCK);
-	assert_int_equal(find(&w, "n16383.example", 0).kind, MR_ASK);
+	for (i = 1, j = 0; i < 16384; i++) {
+		snprintf(name, sizeof(name), "n%u.example", i);
+		j += find(&w, name, 0).kind == MR_ASK;
+		assert_int_not_equal(find(&w, name, 0).kind, MR_NONE);
+	}
+	assert_int_equal(j, 1);
 	world_close(&w);
 	filter_builder_free(b);
 }
@@ -411,13 +418,24 @@ static void million_names_are_built_and_found(void **state)
 {
 	struct filter_builder *b = filter_builder_new(&secret);
 	struct rusage before, after;
+	uint8_t *names = malloc(1000000 * 32), *at = names;
+	struct filter_repeats repeats = { 0 };
 	double a, c, d;
 	struct world w;
 	struct stat st;
+	unsigned i;
 
+	assert_non_null(names);
+	memset(names, 0, 1000000 * 32);
+	for (i = 0; i < 1000000; i++, at += 32)
+		at[0] = (uint8_t)numbered(at + 1, i, "in.example");
 	getrusage(RUSAGE_SELF, &before);
 	a = seconds();
-	fill(b, 1000000);
+	for (i = 0, at = names; i < 1000000; i++, at += 32)
+		assert_int_equal(filter_builder_put(b, at + 1, at[0], i % 2 ? RULE_SUBTREE : RULE_EXACT, 0, FILTER_BLOCK), 0);
+	assert_int_equal(filter_builder_settle(b, &repeats), 0);
+	free(names);
+	assert_int_equal(repeats.exact + repeats.subtree, 0);
 	c = seconds();
 	world_open(&w, compile(b, NULL), &everything, 1);
 	d = seconds();

@@ -57,7 +57,7 @@ static const struct damage {
 	const char *why;
 } damages[] = {
 	{ "wrong magic number", AT(magic), 5, -EBADMSG, "not a compiled filter" },
-	{ "other version", AT(version), 2, -ESTALE, "another version" },
+	{ "other version", AT(version), FILTER_VERSION + 1, -ESTALE, "another version" },
 	{ "other size of the header", AT(header_size), 8, -ESTALE, "another version" },
 	{ "other secret", AT(unit.fingerprint), 77, -ESTALE, "another secret" },
 	{ "wrong size", AT(size), 8192, -EBADMSG, "bytes long" },

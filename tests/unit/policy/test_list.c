@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_list.c - lines of lists, and what real lists come to.
- *
- * A row's names are written "=name" (the very name), "*name" (and all below),
- * "+" in front when it allows; each with a blank behind.
+ * test_list.c - plain lists and hosts files line by line, and how lists are read.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,20 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 #include "policy/list.h"
+#include "unit/policy/item_text.h"
 #include "unit/policy/names.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
-#define NONE LIST_SKIP_COUNT
 #define L63 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk"
 
-static const struct line {
-	const char *name, *text;
-	enum list_format format;
-	const char *names;
-	enum list_skip skip;		/* one, unless NONE */
-} lines[] = {
+static const struct item_line lines[] = {
 	/* plain names */
 	{ "plain name is exact", "ads.example.com", LIST_AUTO, "=ads.example.com ", NONE },
 	{ "plain name in a list of domains", "ads.example.com", LIST_DOMAINS, "=ads.example.com ", NONE },
@@ -60,7 +53,30 @@ static const struct line {
 	{ "hyphen at the start of a label", "-120x60-.example.com", LIST_AUTO, "", LIST_SKIP_syntax },
 	{ "label of 64 octets", L63 "x.com", LIST_AUTO, "", LIST_SKIP_syntax },
 	{ "name over 255", L63 "." L63 "." L63 "." L63, LIST_AUTO, "", LIST_SKIP_syntax },
-	{ "UTF-8 name is not read yet", "casin\xc3\xb8.example", LIST_AUTO, "", LIST_SKIP_syntax },
+	{ "UTF-8 name becomes punycode", "casin\xc3\xb8.example", LIST_AUTO, "=xn--casin-zua.example ", NONE },
+	{ "capitals of other alphabets become small", "\xc3\x9c" "ber.example", LIST_DOMAINS, "=xn--ber-goa.example ", NONE },
+	{ "name of an alphabet that is not Latin", "\xd0\xbf\xd1\x80\xd0\xb8\xd0\xbc\xd0\xb5\xd1\x80.\xd1\x80\xd1\x84", LIST_AUTO, "=xn--e1afmkfd.xn--p1ai ", NONE },
+	{ "wide dot of East Asia is a dot", "ads\xe3\x80\x82" "example", LIST_DOMAINS, "=ads.example ", NONE },
+	{ "soft hyphen is no letter of a name", "a\xc2\xad" "ds.example", LIST_DOMAINS, "=ads.example ", NONE },
+	{ "picture is no letter", "\xe2\x96\x88.example", LIST_DOMAINS, "", LIST_SKIP_idn },
+	{ "octets that are no UTF-8", "\xff\xfe.example", LIST_DOMAINS, "", LIST_SKIP_idn },
+	{ "prose in UTF-8", "\xc3\x9c" "ber diese Liste", LIST_AUTO, "", LIST_SKIP_syntax },
+	{ "punycode in capitals", "XN--BIGLOBE-KC9K.com", LIST_AUTO, "=xn--biglobe-kc9k.com ", NONE },
+	{ "name of 8 characters", "abcdef.g", LIST_AUTO, "=abcdef.g ", NONE },
+	{ "name of 16 characters", "abcdefgh.ijklmno", LIST_AUTO, "=abcdefgh.ijklmno ", NONE },
+	{ "dot on a word's edge", "abcdefg.hijklmn.opq", LIST_AUTO, "=abcdefg.hijklmn.opq ", NONE },
+	{ "two dots over a word's edge", "abcdefg..hijklmn", LIST_AUTO, "", LIST_SKIP_syntax },
+	{ "hyphen behind a dot over a word's edge", "abcdefg.-hijklmn.example", LIST_AUTO, "", LIST_SKIP_syntax },
+	{ "characters beside the letters", "a@b.example", LIST_DOMAINS, "", LIST_SKIP_syntax },
+	{ "bracket between the alphabets", "a[b.example", LIST_DOMAINS, "", LIST_SKIP_syntax },
+	{ "name of 253 characters", L63 "." L63 "." L63 ".abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghi", LIST_AUTO,
+	  "=" L63 "." L63 "." L63 ".abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghi ", NONE },
+	{ "name of 254 characters", L63 "." L63 "." L63 ".abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghij", LIST_AUTO, "", LIST_SKIP_syntax },
+	{ "list of wildcards means all below", "example.com", LIST_WILDCARD, "*example.com ", NONE },
+	{ "list of wildcards with stars", "*.example.com", LIST_WILDCARD, "*example.com ", NONE },
+	{ "list of wildcards without a final dot", "*.Example.com.", LIST_WILDCARD, "*example.com ", NONE },
+	{ "list of wildcards and a single label", "*.com", LIST_WILDCARD, "", LIST_SKIP_single_label },
+	{ "star inside a list of wildcards", "ads*.example.com", LIST_WILDCARD, "", LIST_SKIP_path },
 	{ "16 labels fit", "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.pp", LIST_AUTO, "=a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.pp ", NONE },
 	{ "17 labels are too deep", "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.qq", LIST_AUTO, "", LIST_SKIP_deep },
 	/* comments and prose */
@@ -78,8 +94,6 @@ static const struct line {
 	{ "prose in a list of domains", "to the site", LIST_DOMAINS, "", LIST_SKIP_syntax },
 	{ "HTML", "<html><head><title>404 Not Found</title></head>", LIST_AUTO, "", LIST_SKIP_syntax },
 	{ "HTML with a link", "<a href=\"https://example.com/\">x</a>", LIST_AUTO, "", LIST_SKIP_syntax },
-	{ "RPZ line", "ads.example.com CNAME .", LIST_AUTO, "", LIST_SKIP_syntax },
-	{ "unbound line", "local-zone: \"ads.example.com.\" always_null", LIST_AUTO, "", LIST_SKIP_syntax },
 	/* hosts */
 	{ "hosts line", "0.0.0.0 ads.example.com", LIST_AUTO, "=ads.example.com ", NONE },
 	{ "hosts line as such", "0.0.0.0 ads.example.com", LIST_HOSTS, "=ads.example.com ", NONE },
@@ -99,107 +113,30 @@ static const struct line {
 	{ "hosts ip6-allnodes", "ff02::1 ip6-allnodes", LIST_AUTO, "", LIST_SKIP_local_name },
 	{ "hosts broadcasthost", "255.255.255.255 broadcasthost", LIST_AUTO, "", LIST_SKIP_local_name },
 	{ "hosts localhost with a scope", "fe80::1%lo0 localhost", LIST_AUTO, "", LIST_SKIP_local_name },
-	{ "hosts line for another address is a rewrite", "192.0.2.1 a.example", LIST_AUTO, "", LIST_SKIP_rewrite },
-	{ "hosts line for another IPv6 address", "2001:db8::1 a.example", LIST_HOSTS, "", LIST_SKIP_rewrite },
+	{ "hosts line for another address is a rewrite", "192.0.2.1 a.example", LIST_AUTO, "=a.example->A 192.0.2.1 ", NONE },
+	{ "hosts line for another IPv6 address", "2001:db8::1 a.example", LIST_HOSTS, "=a.example->AAAA 2001:db8::1 ", NONE },
 	{ "hosts name that is an address", "0.0.0.0 192.0.2.1", LIST_AUTO, "", LIST_SKIP_address },
 	{ "hosts single label", "0.0.0.0 com", LIST_AUTO, "", LIST_SKIP_single_label },
+	{ "hosts line for another address with several names", "192.0.2.1 a.example b.example", LIST_HOSTS,
+	  "=a.example->A 192.0.2.1 =b.example->A 192.0.2.1 ", NONE },
+	{ "hosts line for an address with a scope", "fe80::1%eth0 a.example", LIST_HOSTS, "", LIST_SKIP_rewrite },
+	{ "hosts line with two blanks", "0.0.0.0  a.example", LIST_HOSTS, "=a.example ", NONE },
+	{ "hosts line with UTF-8", "0.0.0.0 casin\xc3\xb8.example", LIST_HOSTS, "=xn--casin-zua.example ", NONE },
+	{ "hosts address of five parts", "0.0.0.0.0 a.example", LIST_HOSTS, "", LIST_SKIP_syntax },
 	{ "hosts bad name does not hide the next", "0.0.0.0 a..example b.example", LIST_AUTO, "=b.example ", LIST_SKIP_syntax },
 	{ "address 256 is none", "256.0.0.0 a.example", LIST_AUTO, "", LIST_SKIP_syntax },
 	{ "plain name is no hosts line", "a.example", LIST_HOSTS, "", LIST_SKIP_syntax },
 	{ "hosts line is no plain name", "0.0.0.0 a.example", LIST_DOMAINS, "", LIST_SKIP_syntax },
-	/* adblock */
-	{ "rule for a subtree", "||ads.example.com^", LIST_AUTO, "*ads.example.com ", NONE },
-	{ "rule as such", "||ads.example.com^", LIST_ADBLOCK, "*ads.example.com ", NONE },
-	{ "rule with a final dot", "||ads.example.com.^", LIST_AUTO, "*ads.example.com ", NONE },
-	{ "rule for what begins with a label", "||ads.^", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with an end", "||ads.example.com^|", LIST_AUTO, "*ads.example.com ", NONE },
-	{ "rule for a top label is meant", "||zip^", LIST_AUTO, "*zip ", NONE },
-	{ "rule that allows", "@@||good.example.com^", LIST_AUTO, "+*good.example.com ", NONE },
-	{ "rule for the very name", "|www.example.com^", LIST_AUTO, "=www.example.com ", NONE },
-	{ "rule that allows the very name", "@@|www.example.com^", LIST_ADBLOCK, "+=www.example.com ", NONE },
-	{ "rule in capitals", "||ADS.Example.com^", LIST_AUTO, "*ads.example.com ", NONE },
-	{ "rule with a comment behind", "@@||1e100.net^ # discovery^", LIST_AUTO, "+*1e100.net ", NONE },
-	{ "rule with modifiers", "||ads.example.com^$third-party", LIST_AUTO, "", LIST_SKIP_modifier },
-	{ "rule with an important modifier", "||ads.example.com^$important", LIST_ADBLOCK, "", LIST_SKIP_modifier },
-	{ "rule that allows with modifiers", "@@||a.example^$popup", LIST_AUTO, "", LIST_SKIP_modifier },
-	{ "rewrite", "|www.bing.com^$dnsrewrite=NOERROR;CNAME;strict.bing.com", LIST_AUTO, "", LIST_SKIP_modifier },
-	{ "modifiers alone", "$csp=worker-src 'none',domain=a.example", LIST_AUTO, "", LIST_SKIP_modifier },
-	{ "rule without an end is a part of an URL", "||admulti.", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with a port", "||xxuhter.ru:8040", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with a path", "||cloudkillers.com/?", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with a path and a caret", "||example.com/x^", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with a star inside", "||anet*.tradedoubler.com^", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with a star in front", "||*.example.com^", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule with text behind the caret", "||google.com^amp", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule for an URL", "|http://j.gs/omnigy*.swf", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule for a part of an URL", "://gj7.ru^", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule for a query", "&Ads_DFP=", LIST_AUTO, "", LIST_SKIP_path },
-	{ "rule for an address", "||104.154.237.93^", LIST_AUTO, "", LIST_SKIP_address },
-	{ "rule with UTF-8", "||casin\xc3\xb8.example^", LIST_AUTO, "", LIST_SKIP_syntax },
-	{ "broken exception", "@||x.example^", LIST_AUTO, "", LIST_SKIP_path },
-	{ "exception without a rule", "@@x.example", LIST_AUTO, "", LIST_SKIP_path },
-	{ "path", "/getThumbs?uid=", LIST_AUTO, "", LIST_SKIP_path },
-	{ "URL", "https://ads.example.com/x.js", LIST_AUTO, "", LIST_SKIP_path },
-	{ "dnsmasq line", "address=/ads.example.com/#", LIST_AUTO, "", LIST_SKIP_path },
-	{ "piece of an URL without marks", "-120x60-", LIST_AUTO, "", LIST_SKIP_syntax },
-	{ "page element", "example.com##.ad", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page element everywhere", "##.ad-banner", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page element exception", "example.com#@#.ad", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page element extended", "example.com#?#div:has(> a)", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page style", "a.example,b.example#$#.x { left: -3000px!important; }", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page script", "example.com##+js(set-cookie, 1, -1)", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page HTML rule", "example.com$$script[tag-content=\"x\"]", LIST_AUTO, "", LIST_SKIP_cosmetic },
-	{ "page element in a list of domains", "example.com##.ad", LIST_DOMAINS, "", LIST_SKIP_cosmetic },
-	{ "regular expression", "/^ads?[0-9]+\\./", LIST_AUTO, "", LIST_SKIP_regex },
-	{ "regular expression with modifiers", "/\\.ru\\/[a-z]{5,12}/$script", LIST_AUTO, "", LIST_SKIP_regex },
-	{ "regular expression that allows", "@@/^stats?\\./", LIST_AUTO, "", LIST_SKIP_regex },
-	{ "regular expression of POSIX", "^(.+[_.-])?amp(project)?\\.", LIST_AUTO, "", LIST_SKIP_regex },
-	{ "plain name in adblock syntax is a part of an URL", "example.com/", LIST_ADBLOCK, "", LIST_SKIP_path },
 };
-
-struct seen {
-	char names[400];
-};
-
-static int see(void *arg, const struct rule_item *item)
-{
-	const uint8_t *name = item->name;
-	uint16_t len = item->name_len;
-	bool subtree = item->reach == RULE_SUBTREE;
-	bool allow = item->action == FILTER_ALLOW;
-	struct seen *s = arg;
-	char buf[260];
-
-	snprintf(s->names + strlen(s->names), sizeof(s->names) - strlen(s->names), "%s%c%s ", allow ? "+" : "", subtree ? '*' : '=',
-		 name_text(name, buf));
-	return strlen(buf) + 2 == len ? 1 : -EIO;
-}
-
-static void line_is_judged(void **state)
-{
-	const struct line *t = *state;
-	struct list_report *r = calloc(1, sizeof(*r));
-	struct seen s = { "" };
-	unsigned i;
-
-	assert_non_null(r);
-	assert_int_equal(list_parse(t->text, strlen(t->text), t->format, false, see, &s, r), 0);
-	assert_string_equal(s.names, t->names);
-	for (i = 0; i < LIST_SKIP_COUNT; i++)
-		if (r->skipped[i] != (i == t->skip))
-			fail_msg("skipped as %s: %d", list_skip_names[i], (int)r->skipped[i]);
-	assert_int_equal(r->lines, 1);
-	free(r);
-}
 
 static void report_counts_lines_and_keeps_examples(void **state)
 {
 	static const char text[] = "a.example\n\nprose here\nmore prose\nand more\nand yet more\n||b.example^\r\n@@||c.example^\n# x\nlast.example";
 	struct list_report *r = calloc(1, sizeof(*r));
-	struct seen s = { "" };
+	struct item_texts s = { "" };
 
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, see, &s, r), 0);
+	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, item_text_take, &s, r), 0);
 	assert_int_equal(r->lines, 10);
 	assert_int_equal(r->exact, 2);
 	assert_int_equal(r->subtree, 1);
@@ -216,14 +153,14 @@ static void line_over_64k_is_skipped_and_the_next_is_read(void **state)
 	size_t size = 70000;
 	char *text = malloc(size + 20);
 	struct list_report *r = calloc(1, sizeof(*r));
-	struct seen s = { "" };
+	struct item_texts s = { "" };
 
 	assert_non_null(r);
 	assert_non_null(text);
 	memset(text, 'a', size);
 	strcpy(text + size, "\nb.example\n");
-	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, false, see, &s, r), 0);
-	assert_string_equal(s.names, "=b.example ");
+	assert_int_equal(list_parse(text, strlen(text), LIST_AUTO, false, item_text_take, &s, r), 0);
+	assert_string_equal(s.text, "=b.example ");
 	assert_int_equal(r->skipped[LIST_SKIP_too_long], 1);
 	assert_int_equal(strlen(r->example[LIST_SKIP_too_long][0].text), 79);
 	free(text);
@@ -247,98 +184,118 @@ static void sink_error_ends_the_reading(void **state)
 	free(r);
 }
 
-/* ---- real lists ---- */
+/* Each pair: a list with its format, and in a list of what is allowed what it gives. */
+static void allowing_list_turns_blocks_around(void **state)
+{
+	static const char text[] = "a.example\n0.0.0.0 b.example\n192.0.2.1 c.example\n||d.example^$important\n@@||e.example^\n"
+				   "|f.example^$dnsrewrite=192.0.2.1\n/^x[0-9]/\n";
+	struct list_report *r = calloc(1, sizeof(*r));
+	struct item_texts s = { "" };
 
-/*
- * What they come to.  The counts are those of another filter's judgement, but:
- * rules for addresses (65) and patterns like "||ads.^" (2) of the DNS list of
- * 2017 and rules with a '*' inside (2 of the referral list) are no names here;
- * wildcards are.
- */
-static const struct real {
-	const char *file;
-	enum list_format format;
-	uint64_t exact, subtree, allow;
-} reals[] = {
-	{ "hosts/hagezi-light-2022.hosts.txt", LIST_AUTO, 159267, 0, 0 },
-	{ "hosts/stevenblack-2022-converted.hosts.txt", LIST_AUTO, 121356, 0, 0 },
-	{ "hosts/jawz101-subdomains-2022.hosts.txt", LIST_AUTO, 41050, 0, 0 },
-	{ "hosts/ph00lt0-2026.hosts.txt", LIST_HOSTS, 29498, 0, 0 },
-	{ "domains/hagezi-light-2022-06-12.domains.txt", LIST_AUTO, 202153, 0, 0 },
-	{ "domains/easylist-2022.domains.txt", LIST_DOMAINS, 118201, 0, 0 },
-	{ "domains/hagezi-fake-2022.domains.txt", LIST_AUTO, 14043, 0, 0 },
-	{ "domains/hagezi-personal-2022.domains.txt", LIST_AUTO, 12305, 0, 0 },
-	{ "domains/ph00lt0-2026.domains.txt", LIST_AUTO, 29498, 0, 0 },
-	{ "adblock/hagezi-light-2022-06-08.adblock.txt", LIST_AUTO, 0, 139978, 0 },
-	{ "adblock/adguard-dns-2017.txt", LIST_AUTO, 0, 12357 - 65 - 2, 6 },
-	{ "adblock/adguardhome-safesearch/google.txt", LIST_AUTO, 0, 0, 0 },
-	{ "wildcard/hagezi-light-2022.wildcard.txt", LIST_AUTO, 0, 129639, 0 },
-	{ "allow/anudeepND-whitelist.txt", LIST_AUTO, 191, 0, 0 },
-	{ "allow/hagezi-whitelist-referral.adblock.txt", LIST_AUTO, 0, 0, 482 - 2 },
-	{ "dnsmasq/hagezi-light-2022.dnsmasq.txt", LIST_AUTO, 0, 0, 0 },
-	{ "unbound/hagezi-light-2022.unbound.conf", LIST_AUTO, 0, 0, 0 },
-	{ "rpz/ph00lt0-2026.rpz-body.txt", LIST_AUTO, 0, 0, 0 },
-	{ "regex/mmotti-twitter.list", LIST_AUTO, 0, 0, 0 },
+	assert_non_null(r);
+	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, true, item_text_take, &s, r), 0);
+	assert_string_equal(s.text, "+=a.example +=b.example +=c.example +!*d.example +*e.example +/^x[0-9]/ ");
+	assert_int_equal(r->allow, 5);
+	assert_int_equal(r->regex, 1);
+	assert_int_equal(r->skipped[LIST_SKIP_rewrite], 1);
+	free(r);
+}
+
+/* All that is asked of a long line is where it ends. */
+static void line_of_a_gibibyte_costs_one_look(void **state)
+{
+	size_t size = 1UL << 30;
+	char *text = mmap(NULL, size + 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct list_report *r = calloc(1, sizeof(*r));
+	struct item_texts s = { "" };
+	struct timespec a, b;
+
+	assert_non_null(r);
+	assert_true(text != MAP_FAILED);
+	/* untouched pages of a private mapping are one page of zeros */
+	memcpy(text + size, "\nb.example\n", 11);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	assert_int_equal(list_parse(text, size + 11, LIST_AUTO, false, item_text_take, &s, r), 0);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	assert_string_equal(s.text, "=b.example ");
+	assert_int_equal(r->skipped[LIST_SKIP_too_long], 1);
+	printf("# figure: a line of 1 GiB is passed over in %.2f s\n",
+	       (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
+	munmap(text, size + 20);
+	free(r);
+}
+
+static int no_pattern(void *arg, const struct rule_item *item)
+{
+	return item->kind == RULE_REGEX ? -EINVAL : -ENAMETOOLONG;
+}
+
+static void sink_that_knows_better_makes_it_skipped(void **state)
+{
+	static const char text[] = "/(/\na.example\n";
+	struct list_report *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, no_pattern, NULL, r), 0);
+	assert_int_equal(r->skipped[LIST_SKIP_regex], 1);
+	assert_int_equal(r->skipped[LIST_SKIP_deep], 1);
+	assert_string_equal(r->example[LIST_SKIP_regex][0].text, "/(/");
+	free(r);
+}
+
+/* ---- what is no list at all ---- */
+
+#define TEXT(t) t, sizeof(t) - 1
+static const struct refusal {
+	const char *name, *text;
+	size_t size;
+	const char *why;		/* NULL: it may be a list */
+} refusals[] = {
+	{ "HTML page is refused", TEXT("<!DOCTYPE html>\n<html>"), "it is an HTML page" },
+	{ "HTML page with blanks and a mark in front is refused", TEXT("\xef\xbb\xbf\r\n  <HTML lang=en>"), "it is an HTML page" },
+	{ "HTML page behind a comment is refused", TEXT("<!-- x -->\n<head>"), "it is an HTML page" },
+	{ "XML is refused", TEXT("<?xml version='1.0'?>"), "it is an HTML page" },
+	{ "gzip is refused", TEXT("\x1f\x8b\x08\0\0\0\0\0"), "it is compressed (gzip)" },
+	{ "xz is refused", TEXT("\xfd" "7zXZ\0\0"), "it is compressed (xz)" },
+	{ "zip is refused", TEXT("PK\x03\x04rest"), "it is compressed (zip)" },
+	{ "zstd is refused", TEXT("\x28\xb5\x2f\xfdrest"), "it is compressed (zstd)" },
+	{ "program is refused", TEXT("\x7f" "ELF\2\1\1"), "it is a program" },
+	{ "UTF-16 is refused", TEXT("\xff\xfe" "a\0.\0"), "it is UTF-16, not UTF-8" },
+	{ "zero octet is refused", TEXT("a.example\n\0"), "it is not text" },
+	{ "many control characters are refused", TEXT("\1\2\3\4\5\6\7\1\2\3\4\5\6\7\1\2\3\4\5\6\7\1\2\3\4\5\6\7\1\2\3\4\5\6\7"),
+	  "it is not text" },
+	{ "list is not refused", TEXT("# a list\r\n0.0.0.0\ta.example\r\n"), NULL },
+	{ "list of rules is not refused", TEXT("[Adblock Plus 2.0]\n! Title\n||a.example^\n"), NULL },
+	{ "list with a mark in front is not refused", TEXT("\xef\xbb\xbf# a list\na.example\n"), NULL },
+	{ "list that begins with a regular expression is not refused", TEXT("(^|\\.)ads\\.\n"), NULL },
+	{ "empty text is not refused", TEXT(""), NULL },
 };
+
+static void text_is_refused_or_not(void **state)
+{
+	const struct refusal *t = *state;
+	const char *why = list_refuse(t->text, t->size);
+
+	if (t->why)
+		assert_string_equal(why ? why : "taken", t->why);
+	else
+		assert_null(why);
+}
+
+/* ---- speed ---- */
 
 static int take(void *arg, const struct rule_item *item)
 {
 	return 1;
 }
 
-static void list_comes_to_these_names(void **state)
-{
-	const struct real *t = *state;
-	struct list_report *r = calloc(1, sizeof(*r));
-	uint64_t skipped = 0;
-	size_t size;
-	char *text = list_file(t->file, &size);
-	unsigned i;
-
-	if (!text) {
-		free(r);
-		skip();
-	}
-	assert_non_null(r);
-	assert_int_equal(list_parse(text, size, t->format, false, take, NULL, r), 0);
-	assert_int_equal(r->exact, t->exact);
-	assert_int_equal(r->subtree, t->subtree);
-	assert_int_equal(r->allow, t->allow);
-	for (i = 0; i < LIST_SKIP_COUNT; i++)
-		skipped += r->skipped[i];
-	/* one name a line in all of these */
-	assert_int_equal(r->exact + r->subtree + r->allow + skipped, r->lines);
-	free(text);
-	free(r);
-}
-
-/* Browser lists hold rules for browsers; what is left must be names, and few. */
-static void browser_list_gives_no_junk(void **state)
-{
-	struct list_report *r = calloc(1, sizeof(*r));
-	size_t size;
-	char *text = list_file("adblock/easylist-browser-2019.txt", &size);
-
-	if (!text) {
-		free(r);
-		skip();
-	}
-	assert_non_null(r);
-	assert_int_equal(list_parse(text, size, LIST_ADBLOCK, false, take, NULL, r), 0);
-	assert_int_equal(r->exact, 0);
-	assert_int_equal(r->subtree, 901 - 5);	/* addresses */
-	assert_true(r->skipped[LIST_SKIP_modifier] > 20000);
-	free(text);
-	free(r);
-}
-
 /* Not asserted: the machine is whose it is. */
-static void speed_is_printed(void **state)
+static void print_speed(const char *file, const char *what)
 {
 	struct list_report *r = calloc(1, sizeof(*r));
 	struct timespec a, b;
 	size_t size;
-	char *text = list_file("hosts/hagezi-light-2022.hosts.txt", &size);
+	char *text = list_file(file, &size);
 	double s;
 	int i;
 
@@ -353,25 +310,34 @@ static void speed_is_printed(void **state)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	assert_true(r->lines > 1000000);
-	printf("# figure: a hosts list is parsed at %.1f million lines a second\n", (double)r->lines / s / 1e6);
+	printf("# figure: %s is parsed at %.1f million lines a second\n", what, (double)r->lines / s / 1e6);
 	free(text);
 	free(r);
 }
 
+static void speed_is_printed(void **state)
+{
+	print_speed("hosts/hagezi-light-2022.hosts.txt", "a hosts list");
+	print_speed("domains/hagezi-light-2022-06-12.domains.txt", "a list of names");
+	print_speed("adblock/hagezi-light-2022-06-08.adblock.txt", "a list of rules");
+}
+
 int main(void)
 {
-	static struct CMUnitTest tests[COUNT_OF(lines) + COUNT_OF(reals) + 5] = {
+	static struct CMUnitTest tests[COUNT_OF(lines) + COUNT_OF(refusals) + 7] = {
 		cmocka_unit_test(report_counts_lines_and_keeps_examples),
 		cmocka_unit_test(line_over_64k_is_skipped_and_the_next_is_read),
+		cmocka_unit_test(line_of_a_gibibyte_costs_one_look),
 		cmocka_unit_test(sink_error_ends_the_reading),
-		cmocka_unit_test(browser_list_gives_no_junk),
+		cmocka_unit_test(sink_that_knows_better_makes_it_skipped),
+		cmocka_unit_test(allowing_list_turns_blocks_around),
 		cmocka_unit_test(speed_is_printed),
 	};
-	size_t n = 5, i;
+	size_t n = 7, i;
 
 	for (i = 0; i < COUNT_OF(lines); i++)
-		tests[n++] = (struct CMUnitTest){ lines[i].name, line_is_judged, NULL, NULL, (void *)&lines[i] };
-	for (i = 0; i < COUNT_OF(reals); i++)
-		tests[n++] = (struct CMUnitTest){ reals[i].file, list_comes_to_these_names, NULL, NULL, (void *)&reals[i] };
+		tests[n++] = (struct CMUnitTest){ lines[i].name, item_line_is_judged, NULL, NULL, (void *)&lines[i] };
+	for (i = 0; i < COUNT_OF(refusals); i++)
+		tests[n++] = (struct CMUnitTest){ refusals[i].name, text_is_refused_or_not, NULL, NULL, (void *)&refusals[i] };
 	return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

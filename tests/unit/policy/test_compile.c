@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_compile.c - texts in, a filter with its rules out, as files and back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "policy/rule_pack.h"
+#include "policy/rules_room.h"
+#include "unit/policy/court.h"
+#include "unit/policy/names.h"
+#include "unit/policy/rig.h"
+
+#define A    1
+#define AAAA 28
+
+static char rules_path[112];
+
+static int begin(void **state)
+{
+	int err = setup(state);
+
+	snprintf(rules_path, sizeof(rules_path), "%s/rules", folder);
+	return err;
+}
+
+static int end(void **state)
+{
+	unlink(rules_path);
+	return teardown(state);
+}
+
+/* ---- lists and rules ---- */
+
+static void list_counts_what_it_has_twice(void **state)
+{
+	static const char list[] = "a.example\nb.example\na.example\n||c.example^\n||c.example^\n@@||d.example^\n@@||d.example^\nb.example\n";
+	struct list_report *r = calloc(2, sizeof(*r));
+	struct compile *c = compile_new(&secret);
+
+	assert_non_null(r);
+	assert_int_equal(compile_list(c, 0, list, sizeof(list) - 1, LIST_AUTO, false, &r[0]), 0);
+	assert_int_equal(r[0].lines, 8);
+	assert_int_equal(r[0].exact, 2);
+	assert_int_equal(r[0].subtree, 1);
+	assert_int_equal(r[0].allow, 1);
+	assert_int_equal(r[0].duplicates, 4);
+	/* what another list has is no duplicate */
+	assert_int_equal(compile_list(c, 1, list, sizeof(list) - 1, LIST_AUTO, true, &r[1]), 0);
+	assert_int_equal(r[1].exact + r[1].subtree, 0);
+	assert_int_equal(r[1].allow, 4);
+	assert_int_equal(r[1].duplicates, 4);
+	compile_free(c);
+	free(r);
+}
+
+static const struct written {
+	const char *name, *text;
+	int err;
+	const char *why;
+} written[] = {
+	{ "plain name is a rule", "ads.example", 0, NULL },
+	{ "subtree is a rule", "||ads.example^", 0, NULL },
+	{ "exception is a rule", "@@||ads.example^", 0, NULL },
+	{ "empty rule", "", -EINVAL, "empty" },
+	{ "comment as a rule", "! nothing", -EINVAL, "comment" },
+	{ "rule for page elements", "example.com##.ad", -EINVAL, "page elements" },
+	{ "no name", "not a name", -EINVAL, "not a name" },
+	{ "two lines", "a.example\nb.example", -EINVAL, "one line" },
+};
+
+static void rule_is_read(void **state)
+{
+	const struct written *t = *state;
+	struct compile *c = compile_new(&secret);
+	struct err_at e = { 0 };
+
+	assert_int_equal(compile_rule(c, 3, t->text, &e), t->err);
+	if (t->why && !strstr(e.why, t->why))
+		fail_msg("\"%s\" is not in \"%s\"", t->why, e.why);
+	assert_int_equal(compile_rule(c, FILTER_LISTS_MAX, "a.example", &e), -EINVAL);
+	compile_free(c);
+}
+
+static void items_out_of_bounds_are_refused(void **state)
+{
+	static struct rule_condition many = { .types = RULE_TYPES_MAX + 1 };
+	static const uint8_t bad[] = "\5a";
+	char *pattern = calloc(1, 5000);
+	struct rule_item i = { .kind = RULE_NAME, .action = FILTER_BLOCK, .name = (const uint8_t *)"\1a", .name_len = 3, .condition = &many };
+	struct court c;
+
+	court_init(&c);
+	assert_int_equal(compile_item(c.compile, 0, &i), -EINVAL);
+	i = (struct rule_item){ .kind = RULE_NAME, .action = FILTER_BLOCK, .name = bad, .name_len = 2 };
+	assert_int_equal(compile_item(c.compile, 0, &i), -EINVAL);
+	i.badfilter = true;
+	assert_int_equal(compile_item(c.compile, 0, &i), -EINVAL);
+	assert_int_equal(court_say(&c, &(struct said){ .kind = RULE_REGEX, .name = "(" }), -EINVAL);
+	memset(pattern, 'a', 4999);
+	assert_int_equal(court_say(&c, &(struct said){ .kind = RULE_REGEX, .name = pattern }), -EINVAL);
+	assert_int_equal(court_say(&c, &(struct said){ .name = "1.2.3.4.5.6.7.8.9.a.b.c.d.e.f.g.h", .type = A }), -ENAMETOOLONG);
+	assert_int_equal(court_say(&c, &(struct said){ .name = "1.2.3.4.5.6.7.8.9.a.b.c.d.e.f.g.h" }), -ENAMETOOLONG);
+	assert_int_equal(court_say(&c, &(struct said){ .name = "2.3.4.5.6.7.8.9.a.b.c.d.e.f.g.h", .type = A }), 1);
+	assert_int_equal(court_say(&c, &(struct said){ .name = "a", .type = A, .source = FILTER_LISTS_MAX }), -EINVAL);
+	court_open(&c);
+	court_close(&c);
+	free(pattern);
+}
+
+static void what_a_source_says_twice_is_told(void **state)
+{
+	static const struct said one = { .name = "a.b", .type = A }, other = { .source = 1, .name = "a.b", .type = A };
+	static const struct said plain = { .name = "a.b" };
+	struct court c;
+
+	court_init(&c);
+	assert_int_equal(court_say(&c, &one), 1);
+	assert_int_equal(court_say(&c, &one), 0);
+	assert_int_equal(court_say(&c, &other), 1);
+	assert_int_equal(court_say(&c, &plain), 1);
+	assert_int_equal(court_say(&c, &plain), 0);
+	court_open(&c);
+	assert_int_equal(rules_count(c.made.rules), 2);
+	court_close(&c);
+}
+
+/* ---- files ---- */
+
+static const struct said mixture[] = {
+	{ .name = "b", .reach = RULE_SUBTREE, .line = 7 },
+	{ .source = 1, .name = "a.b", .action = FILTER_ALLOW, .type = A, .type_not = true, .line = 8 },
+	{ .source = 1, .kind = RULE_REGEX, .name = "^ads[0-9]*\\.", .action = FILTER_ALLOW, .line = 9 },
+	{ .source = 2, .kind = RULE_REGEX, .name = "c$", .invert = true, .type = AAAA },
+	{ .source = 2, .name = "c", .reach = RULE_BELOW, .answer = SAID_CNAME },
+	{ .source = 3, .name = "d", .answer = SAID_RECORD, .value = 77, .client = "10.0.0.0/8" },
+	{ .source = 3, .name = "d", .answer = SAID_RCODE, .value = 3, .tag = "~child", .deny = "x.y" },
+	{ .source = 4, .kind = RULE_ADDRESS, .name = "192.0.2.0/24", .action = FILTER_IMPORTANT_BLOCK },
+	{ .source = 4, .name = "e", .reach = RULE_BELOW },
+	{ .source = 4, .name = "gone", .type = A }, { .source = 5, .name = "gone", .type = A, .bad = true },
+};
+
+static void say_mixture(struct court *c)
+{
+	unsigned i;
+
+	court_init(c);
+	for (i = 0; i < COUNT_OF(mixture); i++)
+		assert_int_equal(court_say(c, &mixture[i]), 1);
+}
+
+static void write_mixture(struct court *c)
+{
+	struct err_at e = { 0 };
+
+	say_mixture(c);
+	if (compile_finish(c->compile, path, rules_path, &c->made, &e))
+		fail_msg("%s", e.why);
+	court_sit(c);
+}
+
+static bool same_result(const struct judge_result *a, const struct judge_result *b)
+{
+	unsigned i;
+
+	for (i = 0; i < a->rewrites && i < b->rewrites; i++)
+		if (strcmp(a->rewrite[i]->text, b->rewrite[i]->text) || a->rewrite[i]->answer->kind != b->rewrite[i]->answer->kind)
+			return false;
+	return a->kind == b->kind && a->step == b->step && a->source == b->source && a->depth == b->depth &&
+	       a->rewrites == b->rewrites && !a->rule == !b->rule && (!a->rule || a->rule->line == b->rule->line);
+}
+
+static void files_say_what_was_compiled(void **state)
+{
+	static const char *const names[] = { "b", "a.b", "x.a.b", "ads1.b", "ads.b", "x.c", "c", "d", "e", "x.e", "gone", "other" };
+	static const char *const tags[] = { "child" };
+	struct who who = { .ip = { [10] = 0xff, [11] = 0xff, 10, 1, 1, 1 }, .tag = tags, .tags = 1 };
+	struct judge_result before, after;
+	struct err_at e = { 0 };
+	struct court c, d;
+	unsigned i, t;
+
+	write_mixture(&c);
+	court_init(&d);
+	if (compile_open(path, rules_path, &secret, &d.made, &e))
+		fail_msg("%s", e.why);
+	court_sit(&d);
+	assert_int_equal(rules_count(d.made.rules), 7);
+	for (i = 0; i < COUNT_OF(names); i++)
+		for (t = 0; t < 4; t++) {
+			before = court_judge(&c, names[i], t & 1 ? A : AAAA, 0, false, t & 2 ? &who : NULL);
+			after = court_judge(&d, names[i], t & 1 ? A : AAAA, 0, false, t & 2 ? &who : NULL);
+			if (!same_result(&before, &after))
+				fail_msg("%s is judged otherwise", names[i]);
+		}
+	assert_true(rules_have_address(d.made.rules));
+	assert_int_equal(rules_regex_strength(d.made.rules, 1), MR_ALLOW);
+	assert_int_equal(rules_regex_strength(d.made.rules, 0), MR_NONE);
+	court_close(&c);
+	court_close(&d);
+}
+
+static void files_of_two_runs_are_not_taken(void **state)
+{
+	char kept[128];
+	struct compiled made = { 0 };
+	struct err_at e = { 0 };
+	struct court c;
+
+	write_mixture(&c);
+	court_close(&c);
+	snprintf(kept, sizeof(kept), "%s/kept", folder);
+	assert_int_equal(rename(rules_path, kept), 0);
+	assert_int_equal(compile_open(path, rules_path, &secret, &made, &e), -ENOENT);
+	court_init(&c);
+	court_say(&c, &(struct said){ .kind = RULE_REGEX, .name = "other" });
+	assert_int_equal(compile_finish(c.compile, path, rules_path, &c.made, &e), 0);
+	compiled_done(&c.made);
+	assert_int_equal(compile_open(path, rules_path, &secret, &made, &e), 0);
+	compiled_done(&made);
+	assert_int_equal(rename(kept, rules_path), 0);
+	assert_int_equal(compile_open(path, rules_path, &secret, &made, &e), -ESTALE);
+	assert_non_null(strstr(e.why, "not those of"));
+	assert_null(made.filter);
+	compile_free(c.compile);
+}
+
+/* A folder that is not there: nothing is lost, and memory serves. */
+static void writing_that_fails_may_be_tried_again(void **state)
+{
+	struct err_at e = { 0 };
+	struct compiled made = { 0 };
+	struct court c;
+
+	say_mixture(&c);
+	assert_int_equal(compile_finish(c.compile, "/nowhere/filter", "/nowhere/rules", &made, &e), -ENOENT);
+	assert_int_equal(compile_finish(c.compile, path, "/nowhere/rules", &made, &e), -ENOENT);
+	assert_int_equal(compile_finish(c.compile, "/nowhere/filter", rules_path, &made, &e), -ENOENT);
+	court_open(&c);
+	assert_int_equal(court_judge(&c, "x.e", A, 0, false, NULL).kind, MR_BLOCK);
+	court_close(&c);
+}
+
+/* Whatever the octets say, reading them ends well. */
+static void damaged_rules_are_refused(void **state)
+{
+	struct rules *r;
+	struct court c;
+	uint8_t *saved, *copy;
+	size_t size, i, taken = 0;
+	unsigned bit;
+
+	say_mixture(&c);
+	court_open(&c);
+	assert_int_equal(rules_save(c.made.rules, &saved, &size), 0);
+	court_close(&c);
+	for (i = 0; i < size; i++) {
+		copy = malloc(i + 1);	/* of the very size, for the sanitizer */
+		memcpy(copy, saved, i);
+		assert_int_equal(rules_load(copy, i, &r), -EBADMSG);
+		free(copy);
+	}
+	for (i = 0; i < size; i++)
+		for (bit = 0; bit < 8; bit += 3) {
+			saved[i] ^= (uint8_t)(1U << bit);
+			if (rules_load(saved, size, &r) == 0) {
+				rules_free(r);
+				taken++;
+			}
+			saved[i] ^= (uint8_t)(1U << bit);
+		}
+	assert_true(taken > 0);		/* texts and values may be any */
+	assert_int_equal(rules_load(saved, size, &r), 0);
+	rules_free(r);
+	free(saved);
+}
+
+/* ---- lines ---- */
+
+static const char lined[] =
+	"# comment\n"			/* 1 */
+	"0.0.0.0 a.example\n"
+	"||b.example^\n"
+	"@@||good.b.example^\n"
+	"a.example # again\n"
+	"||example^\n";			/* 6 */
+
+static const struct line {
+	const char *name, *qname;
+	uint64_t line;
+	const char *text;
+	bool other;			/* look in a text that has it not */
+} lines[] = {
+	{ "first of two lines", "a.example", 2, "0.0.0.0 a.example", false },
+	{ "line of a parent", "x.b.example", 3, "||b.example^", false },
+	{ "line that allows", "x.good.b.example", 4, "@@||good.b.example^", false },
+	{ "line of a top label", "c.example", 6, "||example^", false },
+	{ "text without the name", "a.example", 0, "", true },
+};
+
+static void line_is_found(void **state)
+{
+	const struct line *t = *state;
+	struct list_report *report = calloc(1, sizeof(*report));
+	const char *look = t->other ? "z.example\n" : lined;
+	char text[200] = "";
+	struct judge_result r;
+	uint8_t wire[300];
+	uint16_t len = name_wire(t->qname, wire);
+	struct court c;
+
+	court_init(&c);
+	assert_int_equal(compile_list(c.compile, 0, lined, sizeof(lined) - 1, LIST_AUTO, false, report), 0);
+	court_open(&c);
+	r = court_judge(&c, t->qname, A, 0, false, NULL);
+	assert_int_not_equal(r.kind, MR_NONE);
+	assert_int_equal(compile_line(look, strlen(look), LIST_AUTO, false, wire, len, &r, text, sizeof(text)), t->line);
+	if (strncmp(text, t->text, strlen(t->text)))
+		fail_msg("\"%s\"", text);
+	/* and cut */
+	compile_line(look, strlen(look), LIST_AUTO, false, wire, len, &r, text, 5);
+	assert_true(strlen(text) <= 4 || t->other);
+	court_close(&c);
+	free(report);
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[8 + COUNT_OF(written) + COUNT_OF(lines)] = {
+		cmocka_unit_test(list_counts_what_it_has_twice),
+		cmocka_unit_test(items_out_of_bounds_are_refused),
+		cmocka_unit_test(what_a_source_says_twice_is_told),
+		cmocka_unit_test(files_say_what_was_compiled),
+		cmocka_unit_test(files_of_two_runs_are_not_taken),
+		cmocka_unit_test(writing_that_fails_may_be_tried_again),
+		cmocka_unit_test(damaged_rules_are_refused),
+	};
+	size_t n = 7, i;
+
+	for (i = 0; i < COUNT_OF(written); i++)
+		tests[n++] = (struct CMUnitTest){ written[i].name, rule_is_read, NULL, NULL, (void *)&written[i] };
+	for (i = 0; i < COUNT_OF(lines); i++)
+		tests[n++] = (struct CMUnitTest){ lines[i].name, line_is_found, NULL, NULL, (void *)&lines[i] };
+	return _cmocka_run_group_tests("compile", tests, n, begin, end);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter_make.c - makes the image of a compiled filter from a builder's chains.
+ *
+ * A chain gives a name up to two entries: the very name, and the name with all
+ * below.  What is said of the names below alone stands with the latter, marked;
+ * where the same list says the same of the name itself, the two become one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "policy/filter_build.h"
+
+#define ACTIONS     5
+#define CHAIN_MAX   (FILTER_LISTS_MAX * ACTIONS)	/* of each reach */
+#define BUCKETS_MIN 16
+#define BUCKETS_MAX (64U << 20)
+#define HUGE_FROM   (8U << 20)
+
+struct filter_limits filter_limits = { .sets = MR_SET_ASK, .buckets_min = 0 };
+
+/* What a chain says, by reach, and an item that may stand for each of the two entries. */
+struct chain {
+	struct filter_member exact[CHAIN_MAX], subtree[2 * CHAIN_MAX], below[CHAIN_MAX];
+	uint32_t exacts, subtrees, belows;
+	struct filter_item *of_exact, *of_subtree;
+};
+
+struct making {
+	const struct filter_builder *b;
+	struct chain *chain;
+	struct filter_sets sets;
+	uint64_t entries;
+	uint64_t asked;
+	uint64_t rules;
+	uint32_t depths;
+};
+
+static uint32_t power_of_two(uint64_t at_least)
+{
+	uint32_t n = 1;
+
+	while (n < at_least)
+		n *= 2;
+	return n;
+}
+
+/* ---- entries ---- */
+
+static void take_item(struct chain *c, struct filter_item *it)
+{
+	struct filter_member m = { it->list, it->action };
+
+	it->entry = 0;
+	if (it->gone)
+		return;
+	if (it->reach == RULE_EXACT) {
+		c->exact[c->exacts++] = m;
+		c->of_exact = it;
+		return;
+	}
+	if (it->reach == RULE_SUBTREE)
+		c->subtree[c->subtrees++] = m;
+	else
+		c->below[c->belows++] = m;
+	c->of_subtree = it;
+}
+
+static bool has_member(const struct filter_member *m, uint32_t count, struct filter_member like, uint32_t *ret)
+{
+	for (*ret = 0; *ret < count; ++*ret)
+		if (m[*ret].list == like.list && m[*ret].action == like.action)
+			return true;
+	return false;
+}
+
+/* Bring what is said of names below into the other two. */
+static void merge_below(struct chain *c)
+{
+	struct filter_member m;
+	uint32_t i, at, unused;
+
+	for (i = 0; i < c->belows; i++) {
+		m = c->below[i];
+		if (has_member(c->subtree, c->subtrees, m, &unused))
+			continue;
+		if (has_member(c->exact, c->exacts, m, &at))
+			c->exact[at] = c->exact[--c->exacts];
+		else if (m.action != FILTER_ASK)
+			m.action |= FILTER_BELOW;
+		c->subtree[c->subtrees++] = m;
+	}
+}
+
+static int make_entry(struct making *m, struct filter_member *members, uint32_t count, struct filter_item *it)
+{
+	int set;
+
+	if (!count)
+		return 0;
+	set = filter_sets_intern(&m->sets, members, count, it->reach != RULE_EXACT);
+	if (set < 0)
+		return set;
+	it->entry = 1;
+	it->set = (unsigned)set;
+	m->entries++;
+	m->asked += set == MR_SET_ASK;
+	m->depths |= 1U << it->depth;
+	return 0;
+}
+
+static int make_name(struct making *m, const struct filter_part *p, struct filter_item *it)
+{
+	struct chain *c = m->chain;
+	int err;
+
+	c->exacts = c->subtrees = c->belows = 0;
+	for (;; it = filter_item_at(p, it->next - 1)) {
+		take_item(c, it);
+		if (!it->next)
+			break;
+	}
+	if (c->belows)
+		merge_below(c);
+	err = make_entry(m, c->exact, c->exacts, c->of_exact);
+	return err ? err : make_entry(m, c->subtree, c->subtrees, c->of_subtree);
+}
+
+/* Give each name its entries, and each entry its set. */
+static int make_entries(struct making *m)
+{
+	const struct filter_part *p;
+	struct filter_item *it;
+	uint32_t n;
+	int err = 0;
+
+	for (p = m->b->part; p < m->b->part + FILTER_PARTS; p++)
+		for (n = 0; n < p->count && !err; n++) {
+			it = filter_item_at(p, n);
+			if (it->head)
+				err = make_name(m, p, it);
+		}
+	return err;
+}
+
+/* ---- image ---- */
+
+static int each_entry(const void *from, filter_place_take take, void *to)
+{
+	const struct filter_builder *b = from;
+	const struct filter_part *p;
+	const struct filter_item *it;
+	uint32_t n;
+	int err = 0;
+
+	for (p = b->part; p < b->part + FILTER_PARTS; p++)
+		for (n = 0; n < p->count && !err; n++) {
+			it = filter_item_at(p, n);
+			if (it->entry)
+				err = take(to, &(struct filter_place_item){ it->h0, it->h1, it->set, it->reach != RULE_EXACT });
+		}
+	return err;
+}
+
+/* One try with that many buckets; -ENOSPC when the names do not fit. */
+static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct filter *ret)
+{
+	struct filter_layout l = filter_layout(buckets, words, m->sets.count, m->sets.members_count);
+	struct filter_header *h;
+	uint8_t *image;
+	int err;
+
+	image = mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (image == MAP_FAILED)
+		return -ENOMEM;
+	if (l.size >= HUGE_FROM)
+		madvise(image, l.size, MADV_HUGEPAGE);
+	h = (struct filter_header *)image;
+	*h = (struct filter_header){
+		.magic = FILTER_MAGIC, .version = FILTER_VERSION, .header_size = sizeof(*h), .size = l.size,
+		.members = m->sets.members_count, .rules = m->rules,
+		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1, .sets = m->sets.count, .depths = m->depths,
+			  .entries = m->entries, .fingerprint = m->b->secret->fingerprint },
+	};
+	err = filter_place((struct mr_filter_bucket *)(image + l.buckets), (uint64_t *)(image + l.bloom), each_entry, m->b,
+			   &h->unit);
+	if (err) {
+		munmap(image, l.size);
+		return err;
+	}
+	memcpy(image + l.set_at, m->sets.at, (m->sets.count + 1ULL) * sizeof(*m->sets.at));
+	if (m->sets.members_count)
+		memcpy(image + l.members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));
+	h->sum = filter_sum(image, l.size);
+	*ret = (struct filter){ image, l.size };
+	return 0;
+}
+
+/* Indices are for adding; what is added later makes new ones. */
+static void drop_indices(struct filter_builder *b)
+{
+	struct filter_part *p;
+
+	for (p = b->part; p < b->part + FILTER_PARTS; p++) {
+		free(p->index);
+		p->index = NULL;
+		p->index_mask = 0;
+	}
+}
+
+/* The whole filter in memory. */
+static int make(struct filter_builder *b, uint64_t rules, struct filter *ret, uint64_t *ret_asked,
+		struct err_at *reterr)
+{
+	struct making m = { .b = b, .rules = rules };
+	struct filter_repeats unused = { 0 };
+	uint32_t buckets, words;
+	int err = filter_sets_init(&m.sets, filter_limits.sets);
+
+	m.chain = malloc(sizeof(*m.chain));
+	if (!m.chain)
+		err = -ENOMEM;
+	if (!err)
+		err = filter_builder_settle(b, &unused);
+	drop_indices(b);
+	if (!err)
+		err = make_entries(&m);
+	free(m.chain);
+	if (err)
+		goto out;
+	/* at most 11 of 16 ways in use; 8 bits of Bloom filter for a name */
+	buckets = filter_limits.buckets_min ? filter_limits.buckets_min : power_of_two(m.entries / 11 * 2 + BUCKETS_MIN);
+	words = power_of_two(m.entries / 8 + 1);
+	while ((err = make_image(&m, buckets, words, ret)) == -ENOSPC && buckets <= BUCKETS_MAX)
+		buckets *= 2;
+	if (!err)
+		*ret_asked = m.asked;
+out:
+	filter_sets_done(&m.sets);
+	if (err)
+		err_why(reterr, err, "cannot compile %llu names: %s", (unsigned long long)b->count, strerror(-err));
+	return err;
+}
+
+int filter_make(struct filter_builder *b, uint64_t rules, struct filter **ret, uint64_t *ret_asked,
+		struct err_at *reterr)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	int err = f ? make(b, rules, f, ret_asked, reterr) : err_why(reterr, -ENOMEM, "no memory");
+
+	if (err) {
+		free(f);
+		return err;
+	}
+	*ret = f;
+	return 0;
+}
+
+int filter_builder_make(struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr)
+{
+	return filter_make(b, 0, ret, ret_asked, reterr);
+}
+
+struct filter *filter_empty(const struct mr_secret *secret)
+{
+	struct filter_builder *b = filter_builder_new(secret);
+	struct filter *f = NULL;
+	uint64_t asked;
+
+	if (b)
+		filter_builder_make(b, &f, &asked, NULL);
+	filter_builder_free(b);
+	return f;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const uint8_t *p, size_t size)
+{
+	ssize_t n;
+
+	while (size) {
+		n = write(fd, p, size);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			p += n;
+			size -= (size_t)n;
+		}
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+/* So that the new name outlives a power cut. */
+static int sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096];
+	int fd, err = 0;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) && errno != EINVAL && errno != EROFS)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int filter_replace(const char *path, const void *p, size_t size, struct err_at *reterr)
+{
+	char temporary[4096];
+	int fd, err;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int)sizeof(temporary))
+		return err_why(reterr, -ENAMETOOLONG, "the path is too long");
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_why(reterr, -errno, "cannot make %s: %s", temporary, strerror(errno));
+	err = write_all(fd, p, size);
+	if (close(fd) && !err)
+		err = -errno;
+	if (err) {
+		unlink(temporary);
+		return err_why(reterr, err, "cannot write %s: %s", temporary, strerror(-err));
+	}
+	if (rename(temporary, path)) {
+		err = -errno;
+		unlink(temporary);
+		return err_why(reterr, err, "cannot rename %s: %s", temporary, strerror(-err));
+	}
+	err = sync_folder(path);
+	return err ? err_why(reterr, err, "cannot sync the folder of %s: %s", path, strerror(-err)) : 0;
+}
+
+int filter_write(struct filter_builder *b, uint64_t rules, const char *path, uint64_t *ret_asked,
+		 struct err_at *reterr)
+{
+	struct filter f = { 0 };
+	uint64_t asked = 0;
+	int err;
+
+	err_where(reterr, path, 0, NULL);
+	err = make(b, rules, &f, &asked, reterr);
+	if (err)
+		return err;
+	err = filter_replace(path, f.image, f.size, reterr);
+	if (!err)
+		*ret_asked = asked;
+	munmap(f.image, f.size);
+	return err;
+}
+
+int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr)
+{
+	return filter_write(b, 0, path, ret_asked, reterr);
+}

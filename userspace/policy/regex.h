@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * regex.h - regular expressions over names, one and many.
+ *
+ * A pattern is matched without case against a name as text without its final
+ * dot.  Work is bounded: a match that takes too many steps is no match, and is
+ * counted.  Immutable once made; any thread may match.
+ */
+#ifndef POLICY_REGEX_H
+#define POLICY_REGEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REGEX_PATTERN_MAX 4096
+#define REGEX_TEXT_MAX    256
+
+struct regex;
+
+/* How a match ended. */
+enum regex_outcome { REGEX_NO, REGEX_YES, REGEX_LIMIT };
+
+/**
+ * Compile a pattern, without the machine code that makes it fast.
+ *
+ * Returns 0 with @ret for regex_free(); -EINVAL when it does not compile or is longer than REGEX_PATTERN_MAX; -ENOMEM.
+ */
+int regex_new(const char *pattern, size_t len, struct regex **ret);
+void regex_free(struct regex *r);
+
+enum regex_outcome regex_match(const struct regex *r, const char *text, size_t len);
+
+/* A name as the text that patterns are matched against; labels' octets as they are.  Returns its length. */
+size_t regex_text(const uint8_t *wire, uint16_t len, char ret[REGEX_TEXT_MAX]);
+
+/* ---- many ---- */
+
+struct regex_set;
+
+/* A pattern as a member of a set. */
+struct regex_member {
+	const char *pattern;		/* borrowed while the set is made */
+	size_t len;
+	struct regex *regex;		/* borrowed for the set's life; made faster by it */
+	bool invert;			/* it is about the names that do not match */
+};
+
+/* Returns the set for regex_set_free(), or NULL when memory is out. */
+struct regex_set *regex_set_new(const struct regex_member *members, unsigned count);
+void regex_set_free(struct regex_set *s);
+
+/* Call @each with the number of every member that is about the text, until it returns false. */
+void regex_set_each(const struct regex_set *s, const char *text, size_t len, bool (*each)(unsigned number, void *arg),
+		    void *arg);
+
+/* How often a member's match took too many steps. */
+uint64_t regex_set_limited(const struct regex_set *s);
+
+/* ---- for tests ---- */
+
+/* Whether a pattern has text that every match holds, so that it is not tried on most names. */
+bool regex_has_literal(const char *pattern, size_t len);
+
+#endif
