@@ -17,6 +17,7 @@
 #include "dns/reply.h"
 #include "dns/wire.h"
 #include "maps/config.h"
+#include "maps/ede.h"
 
 #define NOW (1000 * CLOCK_S)
 #define HOLDS(x)                                                        \

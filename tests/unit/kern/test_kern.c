@@ -446,6 +446,23 @@ static void new_addresses_become_services(void **state)
 	close_watched(&loop, k);
 }
 
+/* Thousands of changes come while nobody turns the loop, more than the socket holds; then they are followed on. */
+static void lost_messages_do_not_end_the_watch(void **state)
+{
+	uv_loop_t loop;
+	struct kern *k;
+
+	k = open_watched(&loop);
+	assert_true(wait_until(&loop, k, has_old_addresses));
+	run("for i in $(seq 1000); do echo addr add 10.53.9.8/24 dev kern0; echo addr del 10.53.9.8/24 dev kern0; done |"
+	    " ip -batch -");
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_true(has_old_addresses(k));
+	run("ip addr add 10.53.9.7/24 dev kern0");
+	assert_true(wait_until(&loop, k, has_new_address));
+	close_watched(&loop, k);
+}
+
 static void an_interface_that_a_foreign_program_leaves_is_taken(void **state)
 {
 	uv_loop_t loop;
@@ -595,6 +612,7 @@ int main(void)
 	TEST(switching_off_removes_what_an_earlier_run_left);
 	TEST(an_interface_that_comes_back_is_attached_again);
 	TEST(new_addresses_become_services);
+	TEST(lost_messages_do_not_end_the_watch);
 	TEST(an_interface_that_a_foreign_program_leaves_is_taken);
 	TEST(without_capabilities_it_is_off_and_names_the_one_that_is_missing);
 	TEST(a_link_of_another_network_namespace_is_not_taken_for_ours);
