@@ -101,7 +101,10 @@ void court_sit(struct court *c)
 {
 	unsigned g;
 
+	uint32_t cells, i;
+
 	free(c->verdicts);
+	free(c->asking);
 	c->unit = *filter_unit(c->made.filter);
 	c->unit.groups = COURT_GROUPS;
 	for (g = 0; g < COURT_GROUPS; g++)
@@ -117,6 +120,11 @@ void court_sit(struct court *c)
 	assert_non_null(c->members);
 	assert_non_null(c->verdicts);
 	c->judge.filter.verdicts = c->verdicts;
+	cells = COURT_GROUPS * c->unit.sets;
+	c->asking = calloc(cells + 1, sizeof(*c->asking));
+	assert_non_null(c->asking);
+	for (i = 0; i < cells; i++)
+		c->asking[i].kind = MR_ASK;
 }
 
 void court_open(struct court *c)
@@ -131,6 +139,7 @@ void court_open(struct court *c)
 void court_close(struct court *c)
 {
 	free(c->verdicts);
+	free(c->asking);
 	filter_members_free(c->members);
 	compiled_done(&c->made);
 	compile_free(c->compile);
@@ -158,6 +167,16 @@ struct judge_result court_judge(const struct court *c, const char *name, uint16_
 	struct judge_result r;
 
 	judge_name(&c->judge, &q, &r);
+	return r;
+}
+
+struct judge_result court_judge_slowly(const struct court *c, const struct judge_question *q)
+{
+	struct judge j = c->judge;
+	struct judge_result r;
+
+	j.filter.verdicts = c->asking;
+	judge_name(&j, q, &r);
 	return r;
 }
 

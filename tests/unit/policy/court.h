@@ -37,7 +37,7 @@ struct court {
 	struct compile *compile;
 	struct compiled made;
 	struct mr_unit unit;
-	struct mr_verdict *verdicts;
+	struct mr_verdict *verdicts, *asking;
 	struct filter_members *members;
 	struct judge judge;
 	struct judge_group group[COURT_GROUPS];
@@ -60,6 +60,9 @@ void court_close(struct court *c);
 /* Judge a name. */
 struct judge_result court_judge(const struct court *c, const char *name, uint16_t qtype, unsigned group, bool paused,
 				const struct who *who);
+
+/* Judge a name in wire form, hashed or NULL, by all that is said of it: as if the kernel's form were "ask" for each set. */
+struct judge_result court_judge_slowly(const struct court *c, const struct judge_question *q);
 
 /* The kernel's decision. */
 struct mr_decision court_kernel(const struct court *c, const char *name, unsigned group);

@@ -69,7 +69,11 @@ static const struct written {
 	{ "empty rule", "", -EINVAL, "empty" },
 	{ "comment as a rule", "! nothing", -EINVAL, "comment" },
 	{ "rule for page elements", "example.com##.ad", -EINVAL, "page elements" },
-	{ "no name", "not a name", -EINVAL, "not a name" },
+	{ "no name", "no_name_", -EINVAL, "single label" },
+	{ "pattern that does not compile", "/ads(/", -EINVAL, "does not compile" },
+	{ "pattern is a rule", "/^ads[0-9]+\\./", 0, NULL },
+	{ "rule with a modifier that is not known", "||ads.example^$third-party", -EINVAL, "not known" },
+	{ "rewrite is a rule", "||ads.example^$dnsrewrite=192.0.2.1", 0, NULL },
 	{ "two lines", "a.example\nb.example", -EINVAL, "one line" },
 };
 

@@ -485,6 +485,26 @@ static void hold_against(const struct reading *r, const struct judge_result *g, 
 		assert_int_equal(g->rewrite[i]->line, r->words[i].s->line);
 }
 
+/* The long way comes to the same; what is important and allowed needs no more words. */
+static void hold_slowly(const struct court *c, const char *name, uint16_t qtype, unsigned group, const struct judge_result *g)
+{
+	uint8_t wire[300];
+	struct mr_name hash = { 0 };
+	struct judge_question q = { .lower = wire, .len = name_wire(name, wire), .name = &hash, .qtype = qtype, .group = group };
+	struct judge_result r;
+
+	hash.len = q.len;
+	memcpy(hash.text, wire, q.len);
+	assert_int_equal(mr_name_hash(&hash, &secret), 0);
+	r = court_judge_slowly(c, &q);
+	assert_int_equal(r.kind, g->kind);
+	assert_int_equal(r.rewrites, g->rewrites);
+	if (g->kind != MR_NONE && g->kind != MR_IMPORTANT_ALLOW) {
+		assert_int_equal(r.source, g->source);
+		assert_int_equal(r.depth, g->depth);
+	}
+}
+
 static void hold_kernel(const struct court *c, const char *name, unsigned group, const struct judge_result *g)
 {
 	struct mr_decision d = court_kernel(c, name, group);
@@ -533,11 +553,120 @@ static void judgement_is_as_written(void **state)
 					hold_against(&r, &got, paused);
 					if (!paused)
 						hold_kernel(&c, universe[i], g, &got);
+					if (!paused)
+						hold_slowly(&c, universe[i], g % 2 ? A : AAAA, g, &got);
 					judgements++;
 				}
 		court_close(&c);
 	}
 	printf("# figure: %u judgements of random rules held against the slow reading\n", judgements);
+}
+
+/* ---- real lists ---- */
+
+static const struct {
+	const char *file;
+	enum list_format format;
+	bool allow;
+} reals[COURT_SOURCES] = {
+	{ "hosts/stevenblack-2022-converted.hosts.txt", LIST_AUTO, false },
+	{ "adblock/hagezi-light-2022-06-08.adblock.txt", LIST_AUTO, false },
+	{ "adblock/adguard-dns-2017.txt", LIST_ADBLOCK, false },
+	{ "allow/anudeepND-whitelist.txt", LIST_AUTO, true },
+	{ "regex/mmotti-facebook.list", LIST_REGEX, false },
+	{ "adblock/easylist-browser-2019.txt", LIST_ADBLOCK, false },
+	{ "rpz/ph00lt0-2026.rpz-body.txt", LIST_RPZ, false },
+	{ "adblock/adguardhome-safesearch/google.txt", LIST_ADBLOCK, false },
+};
+
+/* The kernel's form, the short way and the long way to a judgement agree. */
+static void check_pair(const struct court *c, const struct judge_question *q, unsigned *counts)
+{
+	const struct filter_view *v = &c->judge.filter;
+	struct mr_decision d = mr_filter_decide(v->unit, v->buckets, (const __u64 *)v->bloom, v->verdicts, q->name, q->group);
+	struct judge_result slow = court_judge_slowly(c, q), quick;
+
+	judge_name(&c->judge, q, &quick);
+	assert_int_equal(quick.kind, slow.kind);
+	assert_int_equal(quick.rewrites, slow.rewrites);
+	if (quick.kind != MR_NONE && slow.step == JUDGE_name) {
+		assert_int_equal(quick.source, slow.source);
+		assert_int_equal(quick.depth, slow.depth);
+	}
+	counts[quick.rewrites ? MR_LOCAL_ZONE : quick.kind]++;
+	if (d.verdict.kind == MR_ASK)
+		counts[MR_ASK]++;
+	else if (d.verdict.kind != MR_NONE || !judge_asks(&c->judge, q->lower, q->len))
+		assert_int_equal(quick.kind, d.verdict.kind);
+}
+
+struct pairs {
+	const struct court *c;
+	unsigned counts[MR_VERDICTS], pairs;
+};
+
+/* A name of a list and one below it, for all groups. */
+static int check_item(void *arg, const struct rule_item *i)
+{
+	struct pairs *p = arg;
+	struct judge_question q = { .qtype = A };
+	struct mr_name name;
+	unsigned below_it;
+
+	if (i->kind != RULE_NAME || i->name_len > 200)
+		return 1;
+	for (below_it = 0; below_it < 2; below_it++) {
+		memset(&name, 0, sizeof(name));
+		memcpy(name.text, "\3ads", 4);
+		memcpy(name.text + 4 * below_it, i->name, i->name_len);
+		q.len = name.len = (uint16_t)(i->name_len + 4 * below_it);
+		if (mr_name_hash(&name, &secret))
+			continue;
+		q.name = &name;
+		q.lower = name.text;
+		for (q.group = 0; q.group < COURT_GROUPS; q.group++, p->pairs++)
+			check_pair(p->c, &q, p->counts);
+	}
+	return 1;
+}
+
+static void long_and_short_way_agree_on_real_lists(void **state)
+{
+	struct list_report *r = calloc(1, sizeof(*r));
+	struct pairs p = { 0 };
+	char *text[COURT_SOURCES];
+	size_t size[COURT_SOURCES];
+	struct court c;
+	unsigned i, g;
+
+	court_init(&c);
+	p.c = &c;
+	for (i = 0; i < COURT_SOURCES; i++) {
+		text[i] = list_file(reals[i].file, &size[i]);
+		if (!text[i]) {
+			while (i-- > 0)
+				free(text[i]);
+			compile_free(c.compile);
+			free(r);
+			skip();
+			return;
+		}
+		assert_int_equal(compile_list(c.compile, i, text[i], size[i], reals[i].format, reals[i].allow, r), 0);
+	}
+	for (g = 1; g < COURT_GROUPS; g++)
+		for (i = 0; i < COURT_SOURCES; i++)
+			c.uses[g][i] = (0x36c5a94u >> (g * 8 + i) & 1);
+	court_open(&c);
+	for (i = 0; i < COURT_SOURCES; i++)
+		assert_int_equal(list_parse(text[i], size[i], reals[i].format, reals[i].allow, check_item, &p, r), 0);
+	assert_true(p.pairs > 1000000);
+	printf("# figure: %u pairs of real lists: %u none, %u block, %u allow, %u rewritten; the kernel asks %u; %u special rules\n", p.pairs,
+	       p.counts[MR_NONE], p.counts[MR_BLOCK] + p.counts[MR_IMPORTANT_BLOCK], p.counts[MR_ALLOW] + p.counts[MR_IMPORTANT_ALLOW],
+	       p.counts[MR_LOCAL_ZONE], p.counts[MR_ASK], rules_count(c.made.rules));
+	court_close(&c);
+	for (i = 0; i < COURT_SOURCES; i++)
+		free(text[i]);
+	free(r);
 }
 
 /* ---- speed ---- */
@@ -608,16 +737,17 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[8 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[9 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
 		cmocka_unit_test(folded_sets_count_as_blocks),
 		cmocka_unit_test(judgement_is_as_written),
+		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 7, i;
+	size_t n = 8, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
