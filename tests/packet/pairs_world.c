@@ -20,7 +20,8 @@ static const char *const seconds[] = {
 };
 static const char *const tops[] = { "com", "net", "org", "example" };
 static const char *const patterns[] = {
-	"^ads[0-9]+\\.", "track", "(^|\\.)cdn[0-9]*\\.", "\\.shop[0-9]+\\.com$", "^m\\.", "metrics\\..*\\.net$", "^(www\\.)?bank[0-9]*\\.org$",
+	"^ads[0-9]+\\.", "track", "(^|\\.)cdn[0-9]*\\.", "\\.shop[0-9]+\\.com$", "^m\\.", "metrics\\..*\\.net$",
+	"^(www\\.)?bank[0-9]*\\.org$",
 	"^stat\\.",
 };
 

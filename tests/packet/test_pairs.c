@@ -278,9 +278,10 @@ static unsigned run_world(struct both *b, unsigned i, uint64_t seed, unsigned pa
 	good[0] = !broken && !t->faults && t->blocked > t->pairs / 50;
 	good[1] = !broken && !t->needless && !t->asked == !special;
 	row(number, good[0], "the kernel, the judge and a reading of the rules agree", worlds[i].name);
-	row(number, good[1], special ? "the kernel asks about names of special rules alone" : "the kernel never asks", worlds[i].name);
-	printf("# figure: %s: %u pairs, the kernel told %u (%u blocked), asked about %u (%.2f %%), left %u to patterns, %u too deep\n",
-	       worlds[i].name, t->pairs, t->told, t->blocked, t->asked, 100.0 * t->asked / (t->pairs ? t->pairs : 1),
+	row(number, good[1], special ? "the kernel asks about names of special rules alone" : "the kernel never asks",
+	    worlds[i].name);
+	printf("# figure: %s: %u pairs, the kernel told %u (%u blocked), asked about %u (%.2f %%), left %u to patterns, "
+	       "%u too deep\n", worlds[i].name, t->pairs, t->told, t->blocked, t->asked, 100.0 * t->asked / (t->pairs ? t->pairs : 1),
 	       t->patterns, t->deep);
 	empty_both(b);
 	pairs_free(b->world);
