@@ -21,6 +21,46 @@ static const struct ctl_command commands[] = {
 	  { { "--format", "FORMAT", "auto, domains, hosts, adblock, wildcard, dnsmasq, unbound, rpz or regex (auto)" } },
 	  "Judge a list: what is kept, what is skipped, and why, with examples; needs no daemon." },
 	{ "lists", ctl_lists, NULL, false, {}, "Show each list: names kept, lines skipped, and why, with examples." },
+	{ "lists show", ctl_list_show, "NAME", true, {}, "Show one list: where it is from, what it gave, what was skipped and why." },
+	{ "lists add", ctl_list_add, "NAME URL|FILE", true,
+	  { { "--format", "FORMAT", "auto, hosts, domains, adblock, wildcard, dnsmasq, unbound, rpz or regex (auto)" },
+	    { "--action", "block|allow", "what is done with its names (block)" },
+	    { "--refresh", "TIME", "how often a URL is fetched again (24h)" } },
+	  "Make a list; when the command returns it is in force, or is being fetched." },
+	{ "lists remove", ctl_list_remove, "NAME", true, {}, "Take away a list that was made so." },
+	{ "lists refresh", ctl_list_refresh, "NAME", false, {}, "Fetch a list now, or all of them." },
+	{ "rule list", ctl_rule_list, NULL, false, {}, "Show all rules and where they are from." },
+	{ "rule add", ctl_rule_add, "RULE", true, {},
+	  "Make a rule, written as in an adblock list (||name^, @@||name^, /regex/); in force when the command returns." },
+	{ "rule remove", ctl_rule_remove, "RULE", true, {}, "Take away a rule that was made so." },
+	{ "rewrite list", ctl_rewrite_list, NULL, false, {}, "Show local names and their answers." },
+	{ "rewrite add", ctl_rewrite_add, "NAME ANSWER...", true, { { "--ttl", "SECONDS", "of the answer (300)" } },
+	  "Answer NAME (\"*.name\": all below) with addresses, or as an alias of one name." },
+	{ "rewrite remove", ctl_rewrite_remove, "NAME", true, {}, "Take away a local name that was made so." },
+	{ "client list", ctl_client_list, NULL, false, {}, "Show clients that have a name." },
+	{ "client show", ctl_client_show, "NAME", true, {}, "Show one client." },
+	{ "client set", ctl_client_set, "NAME ADDRESS...", true, { { "--tags", "TAG,...", "what $ctag in rules asks for" } },
+	  "Give a client a name, by addresses, prefixes or mac:02:00:00:00:00:01." },
+	{ "client delete", ctl_client_delete, "NAME", true, {}, "Take away a client that was made so." },
+	{ "group list", ctl_group_list, NULL, false, {}, "Show groups of clients and what each uses." },
+	{ "group show", ctl_group_show, "NAME", true, {}, "Show one group, as JSON that \"group set --body\" takes." },
+	{ "group set", ctl_group_set, "NAME", true,
+	  { { "--clients", "CLIENT,...", "names, addresses, prefixes, mac:..." },
+	    { "--lists", "LIST,...", "lists that it uses; all: every one" },
+	    { "--safe-search", "on|off", "send search engines to their safe side" },
+	    { "--no-types", "TYPE,...", "record types answered as if there were none; none: no such types" },
+	    { "--block-mode", "MODE", "null_address, nxdomain, nodata or refused" },
+	    { "--block-ttl", "SECONDS", "of blocked answers" },
+	    { "--body", "FILE", "the whole group as JSON; -: standard input" } },
+	  "Make a group, or change what the options say of one that was made so." },
+	{ "group delete", ctl_group_delete, "NAME", true, {}, "Take away a group that was made so." },
+	{ "pause", ctl_pause, "DURATION", false,
+	  { { "--group", "GROUP", "for this group alone" }, { "--client", "CLIENT", "for this client (name, address, mac:...) alone" } },
+	  "Lift blocks for a time (90s, 5m, 2h; without: until resumed), for all or one group or client." },
+	{ "pause list", ctl_pause_list, NULL, false, {}, "Show pauses in force." },
+	{ "resume", ctl_resume, NULL, false,
+	  { { "--group", "GROUP", "the pause of this group" }, { "--client", "CLIENT", "the pause of this client" } },
+	  "End a pause." },
 	{ "why", ctl_why, "NAME", true,
 	  { { "--client", "ADDRESS", "who asks (127.0.0.1)" },
 	    { "--type", "TYPE", "record type (A)" },
@@ -96,14 +136,15 @@ static const struct ctl_command *find_command(int argc, char **argv, int *ret_wo
 	const struct ctl_command *k;
 	char two[64];
 
-	for (k = commands; k->name; k++) {
-		if (argc > 1)
-			snprintf(two, sizeof(two), "%s %s", argv[0], argv[1]);
-		if (!strcmp(k->name, argv[0]) || (argc > 1 && !strcmp(k->name, two))) {
-			*ret_words = strchr(k->name, ' ') ? 2 : 1;
+	*ret_words = 2;
+	snprintf(two, sizeof(two), "%s %s", argv[0], argc > 1 ? argv[1] : "");
+	for (k = commands; k->name; k++)
+		if (!strcmp(k->name, two))
 			return k;
-		}
-	}
+	*ret_words = 1;
+	for (k = commands; k->name; k++)
+		if (!strcmp(k->name, argv[0]))
+			return k;
 	return NULL;
 }
 
@@ -119,6 +160,7 @@ static const struct ctl_command *help_command(void)
 int ctl_help(struct ctl *c)
 {
 	const struct ctl_command *k;
+	struct table *options;
 	unsigned i;
 
 	if (!c->arg) {
@@ -132,8 +174,10 @@ int ctl_help(struct ctl *c)
 		return unknown_command(c->arg);
 	print_synopsis(stdout, k);
 	printf("\n%s\n", k->help);
+	options = table_new("lll");
 	for (i = 0; i < CTL_OPTIONS_MAX && k->option[i].name; i++)
-		printf("  %-9s %-13s %s\n", k->option[i].name, k->option[i].value, k->option[i].help);
+		table_row(options, k->option[i].name, k->option[i].value, k->option[i].help);
+	table_print(options, 2);
 	return CTL_OK;
 }
 
@@ -165,11 +209,47 @@ static int take_global(struct ctl *c, int argc, char **argv, int *at)
 	return take_option("-s", argc, argv, at, &c->socket);
 }
 
+static unsigned words_of(const char *text)
+{
+	unsigned n = text != NULL;
+
+	for (; text && *text; text++)
+		n += *text == ' ';
+	return n;
+}
+
+static unsigned args_max(const struct ctl_command *k)
+{
+	size_t n = k->arg ? strlen(k->arg) : 0;
+
+	return n > 3 && !strcmp(k->arg + n - 3, "...") ? CTL_ARGS_MAX : words_of(k->arg);
+}
+
+/* The @i-th word of @text. */
+static const char *word_at(const char *text, unsigned i, char *buf, size_t size)
+{
+	for (; i && strchr(text, ' '); i--)
+		text = strchr(text, ' ') + 1;
+	snprintf(buf, size, "%.*s", (int)strcspn(text, " "), text);
+	return buf;
+}
+
+const char *ctl_option(const struct ctl *c, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < CTL_OPTIONS_MAX && c->command->option[i].name; i++)
+		if (!strcmp(c->command->option[i].name, name))
+			return c->option[i];
+	return NULL;
+}
+
 /* What follows the command. */
 static int parse_rest(struct ctl *c, int argc, char **argv, int at)
 {
 	const struct ctl_command *k = c->command;
 	bool only_args = false;
+	char word[32];
 	int got;
 	unsigned i;
 
@@ -192,12 +272,13 @@ static int parse_rest(struct ctl *c, int argc, char **argv, int at)
 		}
 		if (!only_args && argv[at][0] == '-' && argv[at][1])
 			return usage(k, "unknown option", argv[at]);
-		if (!k->arg || c->arg)
+		if (c->arg_count == args_max(k))
 			return usage(k, "one argument too many", argv[at]);
-		c->arg = argv[at];
+		c->args[c->arg_count++] = argv[at];
 	}
-	if (k->arg_required && !c->arg)
-		return usage(k, "an argument is missing", k->arg);
+	c->arg = c->args[0];
+	if (k->arg_required && c->arg_count < words_of(k->arg))
+		return usage(k, "an argument is missing", word_at(k->arg, c->arg_count, word, sizeof(word)));
 	return CTL_OK;
 }
 

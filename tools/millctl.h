@@ -13,7 +13,8 @@
 /* Exit statuses. */
 enum { CTL_OK = 0, CTL_NO = 1, CTL_USAGE = 2 };
 
-#define CTL_OPTIONS_MAX 3
+#define CTL_OPTIONS_MAX 8
+#define CTL_ARGS_MAX    32
 
 struct ctl;
 
@@ -26,8 +27,8 @@ struct ctl_option {
 struct ctl_command {
 	const char *name;		/* may be two words */
 	int (*run)(struct ctl *c);
-	const char *arg;		/* its one argument in the help; NULL: none */
-	bool arg_required;
+	const char *arg;		/* its arguments in the help, a word each, "..." behind the last: more; NULL: none */
+	bool arg_required;		/* all of them are, or none is */
 	struct ctl_option option[CTL_OPTIONS_MAX];
 	const char *help;
 };
@@ -37,7 +38,9 @@ struct ctl {
 	const char *socket;
 	bool json;
 	const struct ctl_command *command;
-	const char *arg;			/* NULL: not given */
+	const char *arg;			/* the first argument; NULL: not given */
+	const char *args[CTL_ARGS_MAX];
+	unsigned arg_count;
 	const char *option[CTL_OPTIONS_MAX];	/* values, as in command->option */
 };
 
@@ -55,6 +58,19 @@ int ctl_ask(struct ctl *c, const char *method, const char *path, json_t **ret);
 
 /* Ask, and give the answer to @show; with --json print it as it is. */
 int ctl_show(struct ctl *c, const char *method, const char *path, int (*show)(struct ctl *c, const json_t *o));
+
+/* Send @body (taken; NULL when memory is out) and give the answer to @show, as ctl_show(). */
+int ctl_send(struct ctl *c, const char *method, const char *path, json_t *body,
+	     int (*show)(struct ctl *c, const json_t *o));
+
+/* "BEFORE/name" with @name as one segment of a path, and @behind; false when too long. */
+bool ctl_path_name(char *buf, size_t size, const char *before, const char *name, const char *behind);
+
+/* The value of one of the command's options; NULL: not given. */
+const char *ctl_option(const struct ctl *c, const char *name);
+
+/* Say what is wrong with an argument; CTL_USAGE. */
+int ctl_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Read a stream of JSON lines; @line gets each, taken apart (with --json they are printed as they come). */
 int ctl_stream(struct ctl *c, const char *path, void (*line)(const json_t *o));
@@ -86,6 +102,16 @@ const char *show_ns(uint64_t v);
 const char *show_duration(uint64_t seconds);
 const char *show_percent(double part);
 
+/* The strings of an array with blanks between; @none when it is empty.  Returns @buf. */
+const char *show_words(const json_t *all, char *buf, size_t size, const char *none);
+
+/* An array from "a,b,c" (empty words are left out); NULL when memory is out. */
+json_t *ctl_words(const char *text);
+
+/* Tell of each line that a list gave up, with examples; the table above them. */
+void show_list_table(const json_t *lists);
+void show_skipped(const json_t *list);
+
 /* ---- millctl_compare.c ---- */
 
 /**
@@ -111,5 +137,31 @@ int ctl_reload(struct ctl *c);
 int ctl_config_check(struct ctl *c);
 int ctl_config_reference(struct ctl *c);
 int ctl_help(struct ctl *c);
+
+/* millctl_sources.c */
+int ctl_list_show(struct ctl *c);
+int ctl_list_add(struct ctl *c);
+int ctl_list_remove(struct ctl *c);
+int ctl_list_refresh(struct ctl *c);
+/* millctl_objects.c */
+int ctl_rule_list(struct ctl *c);
+int ctl_rule_add(struct ctl *c);
+int ctl_rule_remove(struct ctl *c);
+int ctl_rewrite_list(struct ctl *c);
+int ctl_rewrite_add(struct ctl *c);
+int ctl_rewrite_remove(struct ctl *c);
+int ctl_client_list(struct ctl *c);
+int ctl_client_show(struct ctl *c);
+int ctl_client_set(struct ctl *c);
+int ctl_client_delete(struct ctl *c);
+/* millctl_groups.c */
+int ctl_group_list(struct ctl *c);
+int ctl_group_show(struct ctl *c);
+int ctl_group_set(struct ctl *c);
+int ctl_group_delete(struct ctl *c);
+/* millctl_pause.c */
+int ctl_pause(struct ctl *c);
+int ctl_pause_list(struct ctl *c);
+int ctl_resume(struct ctl *c);
 
 #endif

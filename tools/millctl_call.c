@@ -22,6 +22,7 @@ struct body {
 	unsigned status;
 	struct ctl *c;
 	void (*line)(const json_t *o);	/* NULL: no stream */
+	const char *content;		/* of the request; NULL: none */
 };
 
 static int keep(struct body *b, const char *p, size_t size)
@@ -118,11 +119,13 @@ static int refused(const struct ctl *c, unsigned status, const json_t *o)
 
 static int perform(struct ctl *c, const char *method, const char *path, unsigned timeout_ms, struct body *b)
 {
+	static const char *const json_header[] = { "Content-Type: application/json", NULL };
 	struct err_at at = { .why = "" };
-	char url[4096];
+	char url[16384];
 	struct http_request q = {
 		.method = method, .url = url, .socket = c->socket, .timeout_ms = timeout_ms,
-		.body_max = b->line ? 0 : BODY_MAX, .body = on_body, .arg = b,
+		.body_max = b->line ? 0 : BODY_MAX, .body = on_body, .arg = b, .content = b->content,
+		.content_size = b->content ? strlen(b->content) : 0, .headers = b->content ? json_header : NULL,
 	};
 	int err;
 
@@ -134,9 +137,9 @@ static int perform(struct ctl *c, const char *method, const char *path, unsigned
 	return err ? unreachable(c, err, &at) : CTL_OK;
 }
 
-int ctl_ask(struct ctl *c, const char *method, const char *path, json_t **ret)
+static int ask(struct ctl *c, const char *method, const char *path, const char *content, json_t **ret)
 {
-	struct body b = { .c = c };
+	struct body b = { .c = c, .content = content };
 	json_t *o;
 	int err = perform(c, method, path, TIMEOUT_MS, &b);
 
@@ -152,11 +155,14 @@ int ctl_ask(struct ctl *c, const char *method, const char *path, json_t **ret)
 	return err;
 }
 
-int ctl_show(struct ctl *c, const char *method, const char *path, int (*show)(struct ctl *c, const json_t *o))
+int ctl_ask(struct ctl *c, const char *method, const char *path, json_t **ret)
 {
-	json_t *o = NULL;
-	int err = ctl_ask(c, method, path, &o);
+	return ask(c, method, path, NULL, ret);
+}
 
+/* Print or show an answer (taken). */
+static int show_answer(struct ctl *c, int err, json_t *o, int (*show)(struct ctl *c, const json_t *o))
+{
 	if (!err && c->json) {
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -165,6 +171,30 @@ int ctl_show(struct ctl *c, const char *method, const char *path, int (*show)(st
 	}
 	json_decref(o);
 	return err;
+}
+
+int ctl_show(struct ctl *c, const char *method, const char *path, int (*show)(struct ctl *c, const json_t *o))
+{
+	json_t *o = NULL;
+	int err = ask(c, method, path, NULL, &o);
+
+	return show_answer(c, err, o, show);
+}
+
+int ctl_send(struct ctl *c, const char *method, const char *path, json_t *body,
+	     int (*show)(struct ctl *c, const json_t *o))
+{
+	char *content = body ? json_dumps(body, JSON_COMPACT) : NULL;
+	json_t *o = NULL;
+	int err = CTL_NO;
+
+	if (content)
+		err = ask(c, method, path, content, &o);
+	else
+		fprintf(stderr, "millctl: out of memory, or an argument is not UTF-8\n");
+	free(content);
+	json_decref(body);
+	return show_answer(c, err, o, show);
 }
 
 int ctl_stream(struct ctl *c, const char *path, void (*line)(const json_t *o))
@@ -180,6 +210,28 @@ int ctl_stream(struct ctl *c, const char *path, void (*line)(const json_t *o))
 	}
 	free(b.text);
 	return err;
+}
+
+bool ctl_path_name(char *buf, size_t size, const char *before, const char *name, const char *behind)
+{
+	size_t n = (size_t)snprintf(buf, size, "%s", before);
+
+	if (n >= size || !http_escape(name, buf + n, size - n))
+		return false;
+	n += strlen(buf + n);
+	return (size_t)snprintf(buf + n, size - n, "%s", behind) < size - n;
+}
+
+int ctl_wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("millctl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return CTL_USAGE;
 }
 
 bool ctl_path(char *buf, size_t size, const char *path, ...)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "tools/millctl.h"
 
-static const char *join(const json_t *all, char *buf, size_t size, const char *none)
+const char *show_words(const json_t *all, char *buf, size_t size, const char *none)
 {
 	const json_t *o;
 	size_t i, n = 0;
@@ -64,7 +64,7 @@ static const char *list_state(const json_t *l, char *buf, size_t size)
 	return buf;
 }
 
-static void show_list_table(const json_t *lists)
+void show_list_table(const json_t *lists)
 {
 	const json_t *all = ctl_get(lists, "lists"), *l;
 	struct table *t;
@@ -129,8 +129,8 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	printf("millraced %s, pid %llu, user %s, up %s\n", ctl_text(o, "version"), (unsigned long long)ctl_number(o, "pid"),
 	       ctl_text(o, "user"), show_duration(ctl_number(o, "uptime_s")));
 	table_row(t, "config", or_dash(ctl_text(o, "config")));
-	table_row(t, "listen", join(ctl_get(o, "listen"), line, sizeof(line), "-"));
-	table_row(t, "upstreams", join(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
+	table_row(t, "listen", show_words(ctl_get(o, "listen"), line, sizeof(line), "-"));
+	table_row(t, "upstreams", show_words(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
 	table_row(t, "workers", show_number(ctl_number(o, "workers")));
 	add_fastpath(t, o);
 	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s", show_number(ctl_number(o, "filter.entries")),
@@ -172,7 +172,7 @@ int ctl_status(struct ctl *c)
 	return err;
 }
 
-static void show_skipped(const json_t *list)
+void show_skipped(const json_t *list)
 {
 	json_t *reasons = json_object_get(list, "reasons"), *reason, *example;
 	const char *name;

@@ -145,7 +145,7 @@ def test_upstreams_change_with_a_reload(served, lab, folder):
 
 BAD = [
     ("unknown_key", {"filter": {"lits": []}}, "filter", "lits"),
-    ("not_yet", {"filter": {"lists": LISTS, "rules": ["||x.test^"]}}, "filter.rules", "not built yet"),
+    ("not_yet", {"rate_limit": {"enabled": True}}, "rate_limit", "not built yet"),
     ("wrong_type", {"upstreams": {"timeout_ms": "soon"}}, "upstreams.timeout_ms", "expected"),
     ("out_of_range", {"filter": {"lists": LISTS, "block": {"ttl": 999999}}}, "filter.block.ttl", "86400"),
     ("unknown_word", {"filter": {"lists": LISTS, "block": {"mode": "maybe"}}}, "filter.block.mode", "null_address"),

@@ -146,11 +146,12 @@ static int fill_filters(struct both *b)
 	fill_verdict(&b->fill, 1, BLOCK_SET, MR_BLOCK, 0);
 	for (i = 0; i < COUNT(entries); i++) {
 		const struct entry *e = &entries[i];
+		struct rule_item item = { .kind = RULE_NAME, .action = e->allow ? FILTER_ALLOW : FILTER_BLOCK,
+					  .reach = e->subtree ? RULE_SUBTREE : RULE_EXACT, .name = n.text };
 
 		if (fill_rule(&b->fill, e->name, e->allow ? ALLOW_SET : BLOCK_SET, e->subtree, FILL_FIRST) ||
 		    fill_name(&b->fill, e->name, &n) ||
-		    filter_builder_add(b->world->builder, n.text, n.len, e->subtree, e->allow,
-				       e->allow ? FILTER_ALLOW : FILTER_BLOCK) != 1)
+		    !(item.name_len = n.len) || world_rule(b->world, e->allow ? WORLD_ALLOWS : WORLD_BLOCKS, &item))
 			return -1;
 	}
 	return 0;

@@ -108,13 +108,87 @@ static int do_option(struct world *w, struct statement *s)
 static int do_filter(struct world *w, struct statement *s)
 {
 	bool allow = strcmp(s->word[1], "allow") == 0;
+	struct rule_item item = { .kind = RULE_NAME, .action = allow ? FILTER_ALLOW : FILTER_BLOCK };
 	struct dns_key key;
 
 	if (take_key(s->word[3], "A", &key))
 		return -1;
-	if (filter_builder_add(w->builder, key.name, key.name_len, strcmp(s->word[2], "subtree") == 0, allow,
-			       allow ? FILTER_ALLOW : FILTER_BLOCK) != 1)
-		return wrong("the filter did not take %s", s->word[3]);
+	item.reach = strcmp(s->word[2], "subtree") == 0 ? RULE_SUBTREE : RULE_EXACT;
+	item.name = key.name;
+	item.name_len = key.name_len;
+	return world_rule(w, allow ? WORLD_ALLOWS : WORLD_BLOCKS, &item) ? wrong("no room for %s", s->word[3]) : 0;
+}
+
+/* "regex block|allow PATTERN" and "address block|allow PREFIX" */
+static int do_pattern(struct world *w, struct statement *s)
+{
+	bool allow = strcmp(s->word[1], "allow") == 0;
+	struct rule_item item = { .kind = RULE_REGEX, .action = allow ? FILTER_ALLOW : FILTER_BLOCK, .pattern = s->word[2],
+				  .pattern_len = strlen(s->word[2]) };
+
+	if (strcmp(s->word[0], "address") == 0) {
+		item.kind = RULE_ADDRESS;
+		item.pattern = NULL;
+		item.pattern_len = 0;
+		if (addr_prefix_parse(s->word[2], &item.address))
+			return wrong("%s is no prefix", s->word[2]);
+	}
+	return world_rule(w, allow ? WORLD_ALLOWS : WORLD_BLOCKS, &item) ? wrong("no room for %s", s->word[2]) : 0;
+}
+
+/* The RDATA of one record in text. */
+static int take_record(const char *type, const char *text, struct rule_answer *ret, uint8_t *rdata)
+{
+	char line[512];
+	ldns_rr *rr;
+	size_t i;
+
+	snprintf(line, sizeof(line), "x. 60 IN %s %s", type, text);
+	if (ldns_rr_new_frm_str(&rr, line, 60, NULL, NULL) != LDNS_STATUS_OK)
+		return wrong("%s is no record", line);
+	ret->type = (uint16_t)ldns_rr_get_type(rr);
+	for (i = 0; i < ldns_rr_rd_count(rr); i++) {
+		memcpy(rdata + ret->rdata_len, ldns_rdf_data(ldns_rr_rdf(rr, i)), ldns_rdf_size(ldns_rr_rdf(rr, i)));
+		ret->rdata_len += (uint16_t)ldns_rdf_size(ldns_rr_rdf(rr, i));
+	}
+	ldns_rr_free(rr);
+	ret->rdata = rdata;
+	return 0;
+}
+
+/* "rewrite NAME A 192.0.2.1", "... CNAME TARGET", "... rcode NXDOMAIN", "... drop", "... tcp"; safe behind: of the safe search */
+static int do_rewrite(struct world *w, struct statement *s)
+{
+	struct rule_answer answer = { .ttl = 60 };
+	struct rule_item item = { .kind = RULE_NAME, .action = FILTER_BLOCK, .reach = RULE_EXACT, .answer = &answer };
+	const ldns_lookup_table *rcode = s->words > 3 ? ldns_lookup_by_name(ldns_rcodes, s->word[3]) : NULL;
+	const char *what = s->word[2];
+	uint8_t rdata[512];
+	struct dns_key key;
+
+	if (take_key(s->word[1][0] == '*' ? s->word[1] + 2 : s->word[1], "A", &key))
+		return -1;
+	if (s->word[1][0] == '*')
+		item.reach = RULE_BELOW;
+	item.name = key.name;
+	item.name_len = key.name_len;
+	if (strcmp(what, "drop") == 0)
+		answer.kind = RULE_ANSWER_DROP;
+	else if (strcmp(what, "tcp") == 0)
+		answer.kind = RULE_ANSWER_TCP;
+	else if (strcmp(what, "rcode") == 0 && rcode)
+		answer = (struct rule_answer){ .kind = RULE_ANSWER_RCODE, .rcode = (uint16_t)rcode->id, .ttl = 60 };
+	else if (s->words < 4 || take_record(what, s->word[3], &answer, rdata))
+		return wrong("%s is no rewrite", what);
+	else
+		answer.kind = strcmp(what, "CNAME") ? RULE_ANSWER_RECORD : RULE_ANSWER_CNAME;
+	return world_rule(w, has(s, "safe") ? WORLD_SAFE : WORLD_BLOCKS, &item) ? wrong("no room for %s", s->word[1]) : 0;
+}
+
+/* "pause on|off": of everybody's group */
+static int do_pause(struct world *w, struct statement *s)
+{
+	w->group[0].paused = strcmp(s->word[1], "on") == 0;
 	return 0;
 }
 
@@ -394,7 +468,8 @@ static const struct verb {
 	unsigned least;			/* words, the verb included */
 	int (*run)(struct world *w, struct statement *s);
 } verbs[] = {
-	{ "option", 3, do_option }, { "filter", 4, do_filter },     { "ask", 4, do_ask },
+	{ "option", 3, do_option }, { "filter", 4, do_filter }, { "regex", 3, do_pattern },
+	{ "address", 3, do_pattern }, { "rewrite", 3, do_rewrite }, { "pause", 2, do_pause },     { "ask", 4, do_ask },
 	{ "raw", 2, do_raw },       { "upstream", 2, do_upstream }, { "answer", 4, do_answer },
 	{ "fail", 4, do_fail },     { "reply", 3, do_reply },       { "pending", 2, do_pending },
 	{ "silence", 2, do_silence }, { "abandon", 2, do_abandon }, { "publish", 2, do_publish },

@@ -70,8 +70,7 @@ struct world *world_new(void)
 		return NULL;
 	w->now_ns = 1000 * SECOND;
 	secret_make(&w->secret);
-	w->builder = filter_builder_new(&w->secret);
-	if (config_load("", 0, NULL, &w->config, &errors) || !w->builder) {
+	if (config_load("", 0, NULL, &w->config, &errors)) {
 		world_free(w);
 		return NULL;
 	}
@@ -137,40 +136,112 @@ void world_free(struct world *w)
 	resolver_done(&w->resolver);
 	cache_free(w->resolver.cache);
 	flights_free(w->resolver.flights);
-	filter_builder_free(w->builder);
+	free(w->rule);
 	config_free(w->config);
 	free(w);
 }
 
-static int make_filter(struct world *w, struct snapshot *s)
-{
-	char path[] = "/tmp/scenario-filter-XXXXXX";
-	static const bool both[2] = { true, true }, first[2] = { true, false };
-	const struct filter_group groups[WORLD_GROUPS] = { { .uses = both, .lists = 2 }, { .uses = first, .lists = 2 } };
-	struct err_at at = { 0 };
-	uint64_t asked;
-	int fd = mkstemp(path), err;
+/* ---- rules ---- */
 
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	err = filter_builder_write(w->builder, path, &asked, &at);
-	if (!err)
-		err = filter_open(path, &w->secret, &s->filter_owned, &at);
-	unlink(path);
+#define WORLD_RULES 256
+
+/* A rule with all that it borrows. */
+struct world_rule {
+	unsigned source;
+	struct rule_item item;
+	struct rule_answer answer;
+	uint8_t name[256];
+	uint8_t rdata[512];
+	char pattern[256];
+};
+
+int world_rule(struct world *w, unsigned source, const struct rule_item *item)
+{
+	struct world_rule *r;
+
+	if (!w->rule)
+		w->rule = calloc(WORLD_RULES, sizeof(*w->rule));
+	if (!w->rule || w->rules == WORLD_RULES || item->name_len > sizeof(r->name) || item->pattern_len > sizeof(r->pattern))
+		return -1;
+	r = &w->rule[w->rules++];
+	r->source = source;
+	r->item = *item;
+	r->item.line = w->rules;
+	r->item.text = "a rule of the scenario";
+	r->item.text_len = strlen(r->item.text);
+	if (item->name)
+		r->item.name = memcpy(r->name, item->name, item->name_len);
+	if (item->pattern)
+		r->item.pattern = memcpy(r->pattern, item->pattern, item->pattern_len);
+	if (!item->answer)
+		return 0;
+	if (item->answer->rdata_len > sizeof(r->rdata))
+		return -1;
+	r->answer = *item->answer;
+	r->answer.rdata = memcpy(r->rdata, item->answer->rdata ? item->answer->rdata : r->rdata, item->answer->rdata_len);
+	r->item.answer = &r->answer;
+	return 0;
+}
+
+static int compile_rules(const struct world *w, struct snapshot *s)
+{
+	struct compile *c = compile_new(&w->secret);
+	struct err_at at = { 0 };
+	struct compiled made;
+	unsigned i;
+	int err = c ? 0 : -ENOMEM;
+
+	for (i = 0; err >= 0 && i < w->rules; i++)
+		err = compile_item(c, w->rule[i].source, &w->rule[i].item);
+	if (err >= 0)
+		err = compile_finish(c, NULL, NULL, &made, &at);
+	compile_free(c);
 	if (err) {
-		printf("# %s\n", at.why);
+		printf("# rule %u: %s\n", i, at.why);
 		return err;
 	}
-	s->verdicts_owned = filter_verdicts(s->filter_owned, groups, WORLD_GROUPS);
-	w->unit = *filter_unit(s->filter_owned);
+	s->owned.filter = made.filter;
+	s->owned.rules = made.rules;
+	s->owned.members = filter_members_copy(made.filter);
+	return s->owned.members ? 0 : -ENOMEM;
+}
+
+/* All use all, but the second group, which uses the first list. */
+static struct judge_group *make_groups(void)
+{
+	struct judge_group *g = calloc(1, WORLD_GROUPS * (sizeof(*g) + WORLD_SOURCES));
+	unsigned i, n;
+
+	for (i = 0; g && i < WORLD_GROUPS; i++) {
+		g[i].uses = (_Atomic uint8_t *)(g + WORLD_GROUPS) + i * WORLD_SOURCES;
+		g[i].sources = WORLD_SOURCES;
+		for (n = 0; n < WORLD_SOURCES; n++)
+			g[i].uses[n] = i != 1 || n == WORLD_BLOCKS;
+	}
+	return g;
+}
+
+static int make_filter(struct world *w, struct snapshot *s)
+{
+	int err = compile_rules(w, s);
+
+	if (err)
+		return err;
+	s->owned.groups = make_groups();
+	if (!s->owned.groups)
+		return -ENOMEM;
+	w->unit = *filter_unit(s->owned.filter);
 	w->unit.groups = WORLD_GROUPS;
-	s->filter = (struct filter_view){
-		.unit = &w->unit, .buckets = filter_buckets(s->filter_owned),
-		.bloom = filter_bloom(s->filter_owned), .verdicts = s->verdicts_owned, .group = w->group,
-		.ede = w->ede,
+	s->judge = (struct judge){
+		.filter = { .unit = &w->unit, .buckets = filter_buckets(s->owned.filter),
+			    .bloom = filter_bloom(s->owned.filter), .group = w->group, .ede = w->ede },
+		.members = s->owned.members, .rules = s->owned.rules, .group = s->owned.groups, .groups = WORLD_GROUPS,
+		.safe_search = WORLD_SAFE, .secret = &w->secret,
 	};
-	return s->verdicts_owned ? 0 : -ENOMEM;
+	s->owned.verdicts = judge_verdicts(&s->judge);
+	s->judge.filter.verdicts = s->owned.verdicts;
+	s->filter = s->judge.filter;
+	return s->owned.verdicts ? 0 : -ENOMEM;
 }
 
 /* What control/snapshot.c derives from a configuration, for the options that scenarios set. */

@@ -5,7 +5,8 @@
 #ifndef TESTS_SCENARIO_WORLD_H
 #define TESTS_SCENARIO_WORLD_H
 
-#include "policy/filter.h"
+#include "policy/compile.h"
+#include "policy/judge.h"
 #include "resolve/resolver.h"
 
 #define WORLD_TAGS 64
@@ -26,7 +27,8 @@ struct world {
 	uint64_t now_ns;
 	struct mr_secret secret;
 	struct config *config;
-	struct filter_builder *builder;
+	struct world_rule *rule;	/* what lists and rules say */
+	unsigned rules;
 	struct mr_unit unit;		/* that of the filter, for all groups */
 	struct mr_outcome anybody;	/* group of who is not in access_allow */
 	struct mr_group group[MR_GROUPS_MAX];	/* the first one blocks as the configuration says */
@@ -42,8 +44,14 @@ struct world {
 	unsigned publishes;
 };
 
+/* Sources of rules: two lists, and the safe search, which a pause lifts.  The second group uses the first list alone. */
+enum { WORLD_BLOCKS, WORLD_ALLOWS, WORLD_SAFE, WORLD_SOURCES };
+
 struct world *world_new(void);
 void world_free(struct world *w);
+
+/* Add a rule (copied) to those of the next snapshot; -1 when there is no room. */
+int world_rule(struct world *w, unsigned source, const struct rule_item *item);
 
 /* Make the policy from what has been set so far and put it in force. */
 int world_snapshot(struct world *w);

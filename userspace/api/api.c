@@ -2,8 +2,9 @@
 /*
  * api.c - the HTTP server: life cycle, bounds, one request from end to end.
  *
- * One thread a connection, at most CONNECTIONS_MAX of them.  No route takes a
- * body: one is read to its end and refused, a long one ends the connection.
+ * One thread a connection, at most CONNECTIONS_MAX of them.  A body is read to
+ * its end before anything is done; one that is said to be too long is refused
+ * with its headers, one that turns out to be ends the connection.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -21,7 +22,6 @@
 
 #define CONNECTIONS_MAX  32
 #define CONNECTION_BYTES (32 * 1024)	/* request line and headers */
-#define BODY_MAX         (64 * 1024)
 #define IDLE_S           30
 #define STREAMS_END_MS   600	/* more than a stream waits for its next event */
 
@@ -47,7 +47,9 @@ struct api {
 
 /* One request while its body comes in. */
 struct upload {
+	char *text;			/* a zero behind it; NULL: nothing came */
 	size_t size;
+	bool refused;			/* an answer has been given already */
 };
 
 /* Connections come and go, shards do not: all threads share one, so they add atomically. */
@@ -107,34 +109,76 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
 	return sent;
 }
 
+/* Send JSON (taken). */
+static enum MHD_Result send_json(struct api *a, struct MHD_Connection *c, unsigned status, json_t *body,
+				 const char *allow, const char *path)
+{
+	struct MHD_Response *m = json_response(body);
+
+	json_decref(body);
+	if (status >= 400)
+		count(a, COUNT_api_errors);
+	if (m)
+		return send_response(c, status, m, "application/json", allow);
+	log_limited("no memory for an answer to %s; the connection ends", path);
+	return MHD_NO;
+}
+
 static enum MHD_Result answer(struct api *a, struct MHD_Connection *c, const char *path, const char *method,
-			      size_t body_size)
+			      const struct upload *u)
 {
 	struct api_request r = { .control = a->control, .life = &a->life, .connection = c };
-	const char *allow = NULL;
-	struct MHD_Response *m;
 	json_t *body = NULL;
 	unsigned status;
 
 	count(a, COUNT_api_requests);
 	if (atomic_load(&a->life.stopping))
 		status = api_fail_errno(&body, -ESHUTDOWN, "not answered", NULL);
-	else if (body_size)
-		status = api_fail(&body, MHD_HTTP_BAD_REQUEST, "body", "no body", "no route takes a body, and this one had %zu bytes",
-				  body_size);
 	else
-		status = api_dispatch(&r, method, path, &body, &allow);
-	if (status >= 400)
-		count(a, COUNT_api_errors);
+		status = api_dispatch(&r, method, path, u->text, u->size, &body);
 	if (r.stream)
 		return send_response(c, status, r.stream, "application/x-ndjson", NULL);
-	m = json_response(body);
-	json_decref(body);
-	if (!m) {
-		log_limited("no memory for an answer to %s %s; the connection ends", method, path);
+	return send_json(a, c, status, body, *r.allow ? r.allow : NULL, path);
+}
+
+/* A body that says itself that it is too long is not waited for. */
+static enum MHD_Result refuse_long(struct api *a, struct MHD_Connection *c, const char *path, struct upload *u)
+{
+	json_t *body = NULL;
+	unsigned status = api_fail(&body, MHD_HTTP_CONTENT_TOO_LARGE, "body", "a body of at most 1 MiB", "the body is too long");
+
+	count(a, COUNT_api_requests);
+	u->refused = true;
+	return send_json(a, c, status, body, NULL, path);
+}
+
+static enum MHD_Result begin(struct api *a, struct MHD_Connection *c, const char *path, void **ctx)
+{
+	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	struct upload *u = calloc(1, sizeof(*u));
+
+	*ctx = u;
+	if (!u)
 		return MHD_NO;
-	}
-	return send_response(c, status, m, "application/json", allow);
+	if (length && strtoull(length, NULL, 10) > API_BODY_MAX)
+		return refuse_long(a, c, path, u);
+	return MHD_YES;
+}
+
+static enum MHD_Result take(struct upload *u, const char *data, size_t size)
+{
+	char *more;
+
+	if (u->size + size > API_BODY_MAX)
+		return MHD_NO;
+	more = realloc(u->text, u->size + size + 1);
+	if (!more)
+		return MHD_NO;
+	u->text = more;
+	memcpy(u->text + u->size, data, size);
+	u->size += size;
+	u->text[u->size] = '\0';
+	return MHD_YES;
 }
 
 /* Called once with the headers, again with each piece of body, at last with none. */
@@ -142,22 +186,23 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 				  const char *version, const char *data, size_t *size, void **ctx)
 {
 	struct upload *u = *ctx;
+	size_t n = *size;
 
-	if (!u) {
-		u = calloc(1, sizeof(*u));
-		*ctx = u;
-		return u ? MHD_YES : MHD_NO;
-	}
-	if (!*size)
-		return answer(arg, c, path, method, u->size);
-	u->size += *size;
+	if (!u)
+		return begin(arg, c, path, ctx);
 	*size = 0;
-	return u->size > BODY_MAX ? MHD_NO : MHD_YES;
+	if (u->refused)
+		return MHD_YES;
+	return n ? take(u, data, n) : answer(arg, c, path, method, u);
 }
 
 static void on_completed(void *arg, struct MHD_Connection *c, void **ctx, enum MHD_RequestTerminationCode why)
 {
-	free(*ctx);
+	struct upload *u = *ctx;
+
+	if (u)
+		free(u->text);
+	free(u);
 	*ctx = NULL;
 }
 

@@ -48,9 +48,27 @@ static unsigned status_of(int err)
 	}
 }
 
-unsigned api_fail_errno(json_t **ret, int err, const char *what, const struct err_at *at)
+/* The HTTP status of a change that was not made. */
+static unsigned status_of_change(int err)
 {
-	unsigned status = status_of(err);
+	switch (-err) {
+	case ENOENT:
+		return MHD_HTTP_NOT_FOUND;
+	case EEXIST:
+	case EPERM:
+		return MHD_HTTP_CONFLICT;
+	case ENOSPC:
+		return MHD_HTTP_INSUFFICIENT_STORAGE;
+	case EROFS:
+	case EACCES:
+		return MHD_HTTP_INTERNAL_SERVER_ERROR;
+	default:
+		return status_of(err);
+	}
+}
+
+static unsigned describe(json_t **ret, unsigned status, int err, const char *what, const struct err_at *at)
+{
 	json_t *e;
 
 	if (at && *at->why)
@@ -66,4 +84,14 @@ unsigned api_fail_errno(json_t **ret, int err, const char *what, const struct er
 	json_object_set_new(e, "key", optional(at->key));
 	json_object_set_new(e, "why", optional(at->why));
 	return status;
+}
+
+unsigned api_fail_errno(json_t **ret, int err, const char *what, const struct err_at *at)
+{
+	return describe(ret, status_of(err), err, what, at);
+}
+
+unsigned api_fail_change(json_t **ret, int err, const char *what, const struct err_at *at)
+{
+	return describe(ret, status_of_change(err), err, what, at);
 }

@@ -12,8 +12,7 @@
 
 #define OK MHD_HTTP_OK
 
-/* Value of a parameter of the route by its name; NULL when it was not given. */
-static const char *param(const struct api_request *r, const char *name)
+const char *api_param(const struct api_request *r, const char *name)
 {
 	unsigned i;
 
@@ -23,8 +22,7 @@ static const char *param(const struct api_request *r, const char *name)
 	return NULL;
 }
 
-/* Say that a parameter's value is not what its row expects. */
-static unsigned bad_param(const struct api_request *r, const char *name, json_t **ret)
+unsigned api_bad_param(const struct api_request *r, const char *name, json_t **ret)
 {
 	const char *expected = NULL;
 	unsigned i;
@@ -32,7 +30,7 @@ static unsigned bad_param(const struct api_request *r, const char *name, json_t 
 	for (i = 0; i < API_PARAMS_MAX && r->route->param[i].name; i++)
 		if (!strcmp(r->route->param[i].name, name))
 			expected = r->route->param[i].expected;
-	return api_fail(ret, MHD_HTTP_BAD_REQUEST, name, expected, "\"%s\" is not a value for \"%s\"", param(r, name), name);
+	return api_fail(ret, MHD_HTTP_BAD_REQUEST, name, expected, "\"%s\" is not a value for \"%s\"", api_param(r, name), name);
 }
 
 unsigned api_get_routes(struct api_request *r, json_t **ret)
@@ -105,20 +103,20 @@ static bool parse_edns(const char *text, struct kern_why_query *q)
 
 unsigned api_get_why(struct api_request *r, json_t **ret)
 {
-	const char *client = param(r, "client"), *type = param(r, "type");
+	const char *client = api_param(r, "client"), *type = api_param(r, "type");
 	struct kern_why_query q = { .qtype = 1 };
 	struct control_why *w;
 	uint8_t name[DNS_NAME_MAX + 1];
 	int err;
 
-	if (!parse_name(param(r, "name"), name, &q.name_len))
-		return bad_param(r, "name", ret);
+	if (!parse_name(api_param(r, "name"), name, &q.name_len))
+		return api_bad_param(r, "name", ret);
 	if (addr_parse(client ? client : "127.0.0.1", 0, &q.client) < 0 || q.client.port)
-		return bad_param(r, "client", ret);
+		return api_bad_param(r, "client", ret);
 	if (type && dns_type_from_text(type, &q.qtype) < 0)
-		return bad_param(r, "type", ret);
-	if (!parse_edns(param(r, "edns"), &q))
-		return bad_param(r, "edns", ret);
+		return api_bad_param(r, "type", ret);
+	if (!parse_edns(api_param(r, "edns"), &q))
+		return api_bad_param(r, "edns", ret);
 	q.name = name;
 	w = calloc(1, sizeof(*w));
 	err = w ? control_why(r->control, &q, w) : -ENOMEM;
@@ -130,7 +128,7 @@ unsigned api_get_why(struct api_request *r, json_t **ret)
 
 unsigned api_post_flush(struct api_request *r, json_t **ret)
 {
-	const char *text = param(r, "name");
+	const char *text = api_param(r, "name");
 	struct control_flushed f = { 0 };
 	char shown[DNS_NAME_TEXT_MAX];
 	uint8_t name[DNS_NAME_MAX + 1];
@@ -138,7 +136,7 @@ unsigned api_post_flush(struct api_request *r, json_t **ret)
 	int err;
 
 	if (text && !parse_name(text, name, &len))
-		return bad_param(r, "name", ret);
+		return api_bad_param(r, "name", ret);
 	if (text)
 		dns_name_lower(name, name, len);
 	err = control_flush(r->control, text ? name : NULL, len, &f);

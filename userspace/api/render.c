@@ -148,7 +148,7 @@ static json_t *skip_row(const struct list_report *r, unsigned skip)
 			 examples);
 }
 
-static json_t *list_row(const struct control_list *l)
+json_t *render_list(const struct control_list *l)
 {
 	const struct list_report *r = &l->report;
 	json_t *reasons = json_object();
@@ -176,7 +176,7 @@ json_t *render_lists(const struct control_list *l, unsigned count)
 	unsigned i;
 
 	for (i = 0; i < count; i++)
-		json_array_append_new(all, list_row(&l[i]));
+		json_array_append_new(all, render_list(&l[i]));
 	return json_pack("{s:o}", "lists", all);
 }
 

@@ -34,6 +34,13 @@ json_t *render_memory(const struct control_memory *m);
 json_t *render_lists(const struct control_list *l, unsigned count);
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w);
 json_t *render_event(const struct control_event *e);
+json_t *render_rules(const struct config *c);
+json_t *render_rewrites(const struct config *c);
+json_t *render_clients(const struct config *c);
+json_t *render_client(const struct config_client *k);
+json_t *render_groups(const struct config *c);
+json_t *render_group(const struct config_group *g);
+json_t *render_list(const struct control_list *l);
 
 /**
  * Estimate a quantile of samples in buckets of powers of two: within its bucket

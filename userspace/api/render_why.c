@@ -12,6 +12,7 @@
 #include "api/render.h"
 #include "dns/name.h"
 #include "dns/text.h"
+#include "policy/judge.h"
 
 /* By enum query_source. */
 static const char *const daemon_source[] = { "none", "filter", "cache", "upstream", "self" };
@@ -76,10 +77,13 @@ static json_t *daemon_side(const struct control_why *w)
 	json_t *error = !w->daemon_error ? json_null() :
 			json_string(w->daemon_error == -ETIMEDOUT ? "no answer in time" : strerror(abs(w->daemon_error)));
 
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:o}", "error", error, "source",
-			 PICK(daemon_source, w->source), "verdict", filter_verdict_text(w->verdict.kind), "list",
-			 TEXT(w->daemon_list), "entry", entry(w->verdict.entry), "group_name", TEXT(w->group), "depth",
-			 (int)w->verdict.depth, "reply", message(w->reply, w->daemon_error ? 0 : w->reply_len));
+	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:i, s:o}", "error", error, "source",
+			 PICK(daemon_source, w->source), "verdict", filter_verdict_text(w->verdict.kind), "step",
+			 PICK(judge_step_names, w->verdict.step), "help", PICK(judge_step_texts, w->verdict.step), "list",
+			 TEXT(w->daemon_list), "line", w->verdict.line ? render_u64(w->verdict.line) : json_null(), "rule",
+			 *w->verdict.rule ? TEXT(w->verdict.rule) : json_null(), "entry", entry(w->verdict.entry), "rewrites",
+			 (int)w->verdict.rewrites, "group_name", TEXT(w->group), "depth", (int)w->verdict.depth, "reply",
+			 message(w->reply, w->daemon_error ? 0 : w->reply_len));
 }
 
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w)

@@ -2,8 +2,9 @@
 /*
  * control.c - the life of the daemon: start, reload, stop.
  *
- * Start in this order: folders and secret; the packet path, with what an
- * earlier run left in it; sockets; privileges go; the filter on disk; workers.
+ * Start in this order: folders, secret, objects made at run time; the packet
+ * path, with what an earlier run left in it; sockets; privileges go; the filter
+ * on disk; workers; and only then anything is asked of the network.
  * So blocked names are blocked before the first query is taken.
  */
 #define LOG_ROOM "control"
@@ -72,7 +73,8 @@ static void log_lists(const struct control *c)
 		if (c->lists[i].loaded)
 			continue;
 		loaded--;
-		log_warn("list %s is not in force: %s: %s", l->at[i].name, l->at[i].file, c->lists[i].error);
+		log_warn("list %s is not in force: %s%s%s", l->at[i].name, l->at[i].file ? l->at[i].file : "",
+			 l->at[i].file ? ": " : "", c->lists[i].error);
 	}
 	log_info("filter in force: entries: %llu, lists: %u%s", (unsigned long long)c->snapshot->filter.unit->entries,
 		 loaded, c->lists ? "" : ", as compiled by an earlier run");
@@ -106,7 +108,13 @@ static void start_timers(struct control *c)
 	uv_timer_init(c->loop, &c->poll);
 	uv_timer_init(c->loop, &c->second);
 	uv_timer_init(c->loop, &c->compile);
-	c->poll.data = c->second.data = c->compile.data = c;
+	uv_timer_init(c->loop, &c->changed);
+	uv_timer_init(c->loop, &c->pause_end);
+	uv_timer_init(c->loop, &c->schedule);
+	c->poll.data = c->second.data = c->compile.data = c->changed.data = c->pause_end.data = c->schedule.data = c;
+	c->timing = true;
+	schedule_start(c);
+	pause_tick(c);
 	uv_timer_start(&c->poll, on_poll, POLL_MS, POLL_MS);
 	uv_timer_start(&c->second, on_second, 1000, 1000);
 	if (c->compile_later)
@@ -118,6 +126,9 @@ static void stop_timers(struct control *c)
 	uv_close((uv_handle_t *)&c->poll, NULL);
 	uv_close((uv_handle_t *)&c->second, NULL);
 	uv_close((uv_handle_t *)&c->compile, NULL);
+	uv_close((uv_handle_t *)&c->changed, NULL);
+	uv_close((uv_handle_t *)&c->pause_end, NULL);
+	uv_close((uv_handle_t *)&c->schedule, NULL);
 }
 
 /* ---- start ---- */
@@ -191,6 +202,41 @@ static int make_shared(struct control *c, const struct config *config)
 	return c->cache && c->flights ? 0 : -ENOMEM;
 }
 
+/*
+ * What the file says now, and all that was made at run time; with servers to ask.
+ *
+ * @ret_text  the file's text, the caller's
+ */
+static int read_effective(struct control *c, struct config **ret, char **ret_text, size_t *ret_size,
+			  struct err_at *reterr)
+{
+	struct config_errors *errs = calloc(1, sizeof(*errs));
+	struct config *config = NULL;
+	size_t size = 0;
+	char *text = NULL;
+	int err = errs ? effective_read(c->path, &text, &size, reterr) : -ENOMEM;
+
+	if (!err) {
+		err = effective_make(c, text, size, NULL, &config, errs);
+		if (err) {
+			control_log_errors(errs);
+			*reterr = errs->at[0];
+		}
+	}
+	if (!err)
+		err = servers_resolve(config, RESOLV_CONF, reterr);
+	free(errs);
+	if (err) {
+		config_free(config);
+		free(text);
+		return err;
+	}
+	*ret = config;
+	*ret_text = text;
+	*ret_size = size;
+	return 0;
+}
+
 /* Everything that needs root, in order, then root goes. */
 static int start_privileged(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
 {
@@ -205,11 +251,13 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	if (!err)
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
-		err = servers_resolve(config, RESOLV_CONF, reterr);
-	if (err) {
-		config_free(config);
+		err = objects_open(c, config->state, reterr);
+	config_free(config);
+	config = NULL;
+	if (!err)
+		err = read_effective(c, &config, &c->text, &c->text_size, reterr);
+	if (err)
 		return err;
-	}
 	err = snapshot_make(c, config, ret, reterr);
 	if (err)
 		return err;
@@ -233,6 +281,11 @@ static void free_all(struct control *c, bool detach)
 	cache_free(c->cache);
 	flights_free(c->flights);
 	snapshot_unref(c->snapshot);
+	lists_free(c->fetch);
+	neigh_close(c->neigh);
+	state_close(c->objects);
+	free(c->dropped_names);
+	free(c->text);
 	free(c->lists);
 	free(c->list_names);
 	if (c->lock_fd >= 0)
@@ -265,11 +318,17 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	if (!err)
 		err = make_shared(c, s->config);
 	if (!err)
+		err = fetch_open(c, reterr);
+	if (!err)
+		err = fetch_want(c, s->config, reterr);
+	if (!err)
 		err = first_filter(c, s, reterr);
 	if (err)
 		goto out;
 	snapshot_apply(c, s);
 	s = NULL;
+	if (neigh_open(loop, &c->neigh, reterr))
+		log_warn("groups by hardware address hold for what the packet path answers alone: %s", reterr->why);
 	kern_enable(c->kern, true);
 	err = wire_start(c, reterr);
 	if (!err)
@@ -294,32 +353,65 @@ out:
 
 /* ---- reload ---- */
 
-static int read_config(const char *path, struct config **ret, struct err_at *reterr)
-{
-	struct config_errors errors = { 0 };
-	int err;
-
-	err = control_read_config(path, ret, &errors);
-	if (err) {
-		control_log_errors(&errors);
-		*reterr = errors.at[0];
-	}
-	return err;
-}
-
 static void log_restart(const struct config_option *o, void *arg)
 {
 	if (o->restart)
 		log_warn("%s has changed: that takes effect at the next start", o->path);
 }
 
+/* Compile for @config (taken) and put it in force; on failure all stays as it was. */
+static int renew(struct control *c, struct config *config, struct err_at *reterr)
+{
+	struct err_at ignored;
+	struct snapshot *s;
+	int err = snapshot_make(c, config, &s, reterr);
+
+	if (err)
+		return err;
+	/* First: a list that was wanted before has a copy that lies there. */
+	err = fetch_want(c, config, reterr);
+	if (!err)
+		err = filter_compile(c, s, true, reterr);
+	if (err) {
+		fetch_want(c, c->snapshot->config, &ignored);
+		snapshot_unref(s);
+		return err;
+	}
+	config_changes(c->snapshot->config, config, log_restart, NULL);
+	snapshot_apply(c, s);
+	lists_sweep(c->fetch);
+	return 0;
+}
+
 static int reload(struct control *c, struct err_at *reterr)
 {
 	struct config *config;
-	struct snapshot *s;
-	int err;
+	size_t size;
+	char *text;
+	int err = read_effective(c, &config, &text, &size, reterr);
 
-	err = read_config(c->path, &config, reterr);
+	if (err)
+		return err;
+	err = renew(c, config, reterr);
+	if (err) {
+		free(text);
+		return err;
+	}
+	free(c->text);
+	c->text = text;
+	c->text_size = size;
+	return 0;
+}
+
+int control_recompile(struct control *c, struct err_at *reterr)
+{
+	struct config_errors *errs = calloc(1, sizeof(*errs));
+	struct config *config = NULL;
+	int err = errs ? effective_make(c, c->text, c->text_size, NULL, &config, errs) : -ENOMEM;
+
+	if (err && errs)
+		*reterr = errs->at[0];
+	free(errs);
 	if (err)
 		return err;
 	err = servers_resolve(config, RESOLV_CONF, reterr);
@@ -327,17 +419,10 @@ static int reload(struct control *c, struct err_at *reterr)
 		config_free(config);
 		return err;
 	}
-	err = snapshot_make(c, config, &s, reterr);
-	if (err)
-		return err;
-	err = filter_compile(c, s, true, reterr);
-	if (err) {
-		snapshot_unref(s);
-		return err;
-	}
-	config_changes(c->snapshot->config, config, log_restart, NULL);
-	snapshot_apply(c, s);
-	return 0;
+	err = renew(c, config, reterr);
+	if (!err)
+		log_lists(c);
+	return err;
 }
 
 int control_reload(struct control *c, struct err_at *reterr)

@@ -129,13 +129,25 @@ int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct 
 /* control_reload() from any thread. */
 int control_ask_reload(struct control *c, struct err_at *reterr);
 
+/* What the daemon's filter said, in words. */
+struct control_verdict {
+	uint8_t kind;			/* enum mr_verdict_kind */
+	uint8_t step;			/* enum judge_step */
+	unsigned source;
+	unsigned depth;			/* labels of the name that matched */
+	uint64_t entry;			/* of the table of names; 0: none */
+	uint64_t line;			/* in its source; 0: not known */
+	char rule[256];			/* as written; "" when not known */
+	unsigned rewrites;		/* rules that say what to answer */
+};
+
 struct control_why {
 	int kern_error;			/* 0, or why the packet path could not be asked */
 	char kern_reason[256];
 	struct kern_why_result kern;
 	char list[64];			/* of the kernel's verdict; "" when none */
 	/* the daemon's own answer to the same packet */
-	struct filter_result verdict;
+	struct control_verdict verdict;
 	char daemon_list[64];
 	char group[64];
 	int daemon_error;		/* 0, or -ETIMEDOUT */
@@ -150,6 +162,76 @@ struct control_why {
  * may be cached, as for any client.
  */
 int control_why(struct control *c, const struct kern_why_query *q, struct control_why *ret);
+
+/* ---- objects: lists, rules, rewrites, clients and groups; any thread ---- */
+
+/**
+ * Look at the configuration in force: what the file says and what was made at
+ * run time, merged.  @look runs on the calling thread and borrows @config.
+ */
+int control_look(struct control *c, void (*look)(const struct config *config, void *arg), void *arg);
+
+/**
+ * Make an object, or put another in the place of one that was made so.
+ *
+ * @kind     "list", "rule", "rewrite", "client" or "group"
+ * @name     of a rule: the rule itself
+ * @json     as config_overlay() takes it
+ * @replace  false: an object that is there already is an error
+ *
+ * Returns 0 when it is on the disk and in force in both worlds; or, with
+ * @reterr and nothing changed: -EINVAL for what cannot be (the object, what it
+ * refers to, a filter that cannot be made of it); -EEXIST for a name that is
+ * taken; -EPERM for one that the file manages; -EROFS, -EACCES, -ENOSPC, -EIO
+ * when it cannot be stored; -ESHUTDOWN; -ENOMEM.
+ */
+int control_object_put(struct control *c, const char *kind, const char *name, const char *json, bool replace,
+		       struct err_at *reterr);
+
+/* Take an object away; the same, and -ENOENT when there is none. */
+int control_object_delete(struct control *c, const char *kind, const char *name, struct err_at *reterr);
+
+/**
+ * Fetch a list anew, or all that come from a URL when @name is NULL.
+ *
+ * Returns 0 when that has begun: what comes of it is in control_lists();
+ * -ENOENT for a list that is not there; -EINVAL for one that is a file.
+ */
+int control_refresh(struct control *c, const char *name, struct err_at *reterr);
+
+/* ---- pauses, any thread ---- */
+
+enum control_scope { CONTROL_SCOPE_ALL, CONTROL_SCOPE_GROUP, CONTROL_SCOPE_CLIENT, CONTROL_SCOPES };
+
+/* "all", "group", "client". */
+extern const char *const control_scope_names[CONTROL_SCOPES];
+
+struct control_pause {
+	enum control_scope scope;
+	char name[64];			/* of the group; of the client, or its address; "" for all */
+	uint32_t left_s;		/* until it ends by itself; 0: it does not */
+};
+
+#define CONTROL_PAUSES_MAX 256
+
+/**
+ * Lift blocks, for everybody, for a group or for a client, from the moment of return.
+ *
+ * @name       of a client also an address or "mac:..."
+ * @seconds    0: until it is ended
+ *
+ * A pause that is there gets another end.  Returns as control_object_put();
+ * -ENOENT for a group or client that is not there, -EINVAL for more than
+ * CONTROL_PAUSES_MAX.
+ */
+int control_pause(struct control *c, enum control_scope scope, const char *name, uint32_t seconds,
+		  struct err_at *reterr);
+
+/* End a pause; -ENOENT when there is none. */
+int control_resume(struct control *c, enum control_scope scope, const char *name, struct err_at *reterr);
+
+/* Those that are in force; returns how many of @ret (room for @max) were filled. */
+int control_pauses(struct control *c, struct control_pause *ret, unsigned max);
 
 /* ---- tail: live events, kernel and daemon alike ---- */
 

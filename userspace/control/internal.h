@@ -11,11 +11,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "control/control.h"
+#include "lists/lists.h"
+#include "net/neigh.h"
+#include "policy/compile.h"
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
 #include "server/server.h"
+#include "store/state.h"
 
 #define CONTROL_TAILS_MAX   8
+#define SOURCE_NAME_MAX     96
 
 struct call;
 struct wire;
@@ -27,9 +32,17 @@ struct list_state {
 	struct list_report report;
 };
 
+struct pause {
+	enum control_scope scope;
+	char name[64];
+	int64_t until_s;		/* since 1970; 0: until it is ended */
+};
+
 struct control {
 	uv_loop_t *loop;
 	char path[CONFIG_PATH_MAX];
+	char *text;			/* of that file, as it was last accepted */
+	size_t text_size;
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
 	struct config_addrs listen;	/* the same */
 	struct mr_secret secret;
@@ -50,6 +63,16 @@ struct control {
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
 
+	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
+	char objects_why[384];		/* why not */
+	unsigned dropped;		/* objects that cannot be in force beside what the file says */
+	char dropped_why[512];		/* the first of them */
+	char *dropped_names;		/* "kind name" a line */
+	struct pause pause[CONTROL_PAUSES_MAX];
+	unsigned pauses;
+	struct lists *fetch;		/* lists from URLs */
+	struct neigh *neigh;		/* NULL: hardware addresses are not known */
+
 	uint64_t reloads;
 	uint64_t reloads_failed;
 	char reload_error[512];
@@ -57,6 +80,10 @@ struct control {
 	uv_timer_t poll;		/* the rings */
 	uv_timer_t second;
 	uv_timer_t compile;
+	uv_timer_t changed;		/* lists have come */
+	uv_timer_t schedule;		/* the next edge of a schedule */
+	uv_timer_t pause_end;
+	bool timing;			/* these have been made */
 	uv_async_t called;
 	pthread_mutex_t call_lock;	/* guards calls and closing */
 	struct call *calls;
@@ -67,7 +94,7 @@ struct control {
 	_Atomic unsigned tails;
 
 	pthread_mutex_t names_lock;	/* guards list_names: read by API threads */
-	char (*list_names)[CONFIG_NAME_MAX];
+	char (*list_names)[SOURCE_NAME_MAX];
 	unsigned list_names_count;
 };
 
@@ -97,17 +124,122 @@ int state_secret(const char *folder, uid_t uid, gid_t gid, struct mr_secret *ret
  */
 int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr);
 
-/* ---- filter.c: lists to verdicts ---- */
+/* ---- effective.c: file and state, merged ---- */
 
-/* Put the filter that is on disk in force in @s, if it was compiled from lists of the same names.  False: there is none. */
-bool filter_load(struct control *c, struct snapshot *s);
+/* An object that is being put (or taken away: @json NULL). */
+struct effective_change {
+	const char *kind;
+	const char *name;
+	const char *json;
+};
+
+/* Read the configuration's file whole (the caller's). */
+int effective_read(const char *path, char **ret, size_t *ret_size, struct err_at *reterr);
 
 /**
- * Compile the lists of @s->config and put them in force in @s.
+ * Merge what a text of the configuration says with the objects of the database.
  *
- * @strict  an unreadable list is an error; else it is noted and left out
+ * @change  the change that is in the database already: what it makes impossible
+ *          is an error.  NULL: an object that cannot be is logged and left out
+ *          (c->dropped), and stays in the database
  */
+int effective_make(struct control *c, const char *text, size_t size, const struct effective_change *change,
+		   struct config **ret, struct config_errors *errs);
+bool effective_is_dropped(const struct control *c, const char *kind, const char *name);
+
+/* ---- objects.c ---- */
+
+/* Open the database; 0 also when a disk that takes nothing leaves us without. */
+int objects_open(struct control *c, const char *folder, struct err_at *reterr);
+
+/* 0, or -EROFS with the reason. */
+int objects_writable(const struct control *c, struct err_at *reterr);
+
+/* ---- sources.c ---- */
+
+#define SOURCE_NONE UINT_MAX
+
+/* Numbers of sources; lists are 0 .. lists - 1. */
+struct sources {
+	unsigned lists;
+	unsigned rules;
+	unsigned rewrites;
+	unsigned safe_search;
+	unsigned group[CONFIG_GROUPS_MAX];	/* SOURCE_NONE: no rules of its own */
+	unsigned count;
+};
+void sources_number(const struct config *c, struct sources *ret);
+const char *sources_name(const struct config *c, const struct sources *s, unsigned source, char *buf, size_t size);
+bool sources_used(const struct config *c, const struct sources *s, unsigned source, unsigned group, int64_t now_s);
+
+/* ---- feed.c ---- */
+
+/* Give everything to a compilation; @states has a row for each list. */
+int feed_all(struct control *c, const struct config *config, bool strict, struct compile *to, struct list_state *states,
+	     struct err_at *reterr);
+
+/* ---- fetch.c ---- */
+
+int fetch_open(struct control *c, struct err_at *reterr);
+int fetch_want(struct control *c, const struct config *config, struct err_at *reterr);
+
+/* ---- filter.c: sources to verdicts ---- */
+
+/* Put the filter that is on disk in force in @s, if it was compiled from sources of the same names.  False: there is none. */
+bool filter_load(struct control *c, struct snapshot *s);
+
+/* A compilation that is not in force yet. */
+struct filter_job {
+	struct compiled made;
+	struct list_state *states;
+	bool on_disk;
+};
+
+/**
+ * Compile all sources of @config.
+ *
+ * @strict  an unreadable list or a bad rule is an error; else it is noted and left out
+ */
+int filter_prepare(struct control *c, const struct config *config, bool strict, struct filter_job *ret,
+		   struct err_at *reterr);
+
+/* Put it in force in @s; @j is taken. */
+int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr);
+void filter_job_done(struct filter_job *j);
+
+/* Both. */
 int filter_compile(struct control *c, struct snapshot *s, bool strict, struct err_at *reterr);
+
+/* ---- schedule.c ---- */
+
+int64_t schedule_now_s(void);
+
+/* Note which sources each group uses. */
+int schedule_groups(struct snapshot *s, int64_t now_s);
+
+/* Wait for the next edge of the snapshot in force. */
+void schedule_start(struct control *c);
+
+/* ---- pause.c ---- */
+
+int pause_load(struct control *c, struct err_at *reterr);
+void pause_tick(struct control *c);
+bool pause_of_group(const struct control *c, const char *group);
+int pause_each_client(const struct control *c, const struct config *config,
+		      int (*each)(void *arg, const struct config_client_addr *a), void *arg);
+
+/* ---- clients.c ---- */
+
+/* The table of clients of @s, as groups, access and pauses are now. */
+int clients_make(struct control *c, struct snapshot *s, struct err_at *reterr);
+
+/* The table of their names and tags. */
+int clients_name(struct snapshot *s);
+
+/* ---- control.c ---- */
+
+/* Compile all again, as the configuration is. */
+int control_recompile(struct control *c, struct err_at *reterr);
 
 /* ---- snapshot.c ---- */
 
@@ -116,6 +248,9 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 
 /* Hand @s (taken) to kernel and workers, wait until all use it. */
 void snapshot_apply(struct control *c, struct snapshot *s);
+
+/* Put a new table of clients in force, all else being as it is. */
+int snapshot_renew_clients(struct control *c, struct err_at *reterr);
 
 /* ---- wire.c: the workers' doors to upstream and to the kernel ---- */
 

@@ -5,34 +5,9 @@
 #include <string.h>
 #include "control/internal.h"
 #include "maps/block.h"
+#include "maps/config.h"
 
 #define FAILURE_TTL 5			/* seconds that a failure is remembered (RFC 9520 section 3.2) */
-
-static int make_clients(struct control *c, struct snapshot *s, struct err_at *reterr)
-{
-	const struct config_prefixes *p = &s->config->access_allow;
-	struct mr_outcome fallback = {
-		.access = s->config->access_default == CONFIG_ACCESS_ALLOW ? MR_ACCESS_ALLOW : MR_ACCESS_REFUSE,
-	};
-	struct clients_row *rows;
-	unsigned i;
-	int err;
-
-	s->clients = calloc(1, sizeof(*s->clients));
-	rows = calloc(p->count + 1, sizeof(*rows));
-	if (!s->clients || !rows) {
-		free(rows);
-		return -ENOMEM;
-	}
-	for (i = 0; i < p->count; i++) {
-		rows[i].prefix = p->at[i];
-		rows[i].outcome.access = MR_ACCESS_ALLOW;
-	}
-	err_where(reterr, NULL, 0, "access.allow");
-	err = clients_build(rows, p->count, fallback, &c->secret, s->clients, reterr);
-	free(rows);
-	return err;
-}
 
 static void derive(struct snapshot *s)
 {
@@ -66,7 +41,9 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 	s->refs = 1;
 	s->config = config;
 	s->secret = &c->secret;
-	err = make_clients(c, s, reterr);
+	err = clients_make(c, s, reterr);
+	if (!err)
+		err = clients_name(s);
 	if (err) {
 		snapshot_unref(s);
 		return err;
@@ -76,51 +53,86 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 	return 0;
 }
 
-/* The block as the packet path knows it. */
-static struct mr_block kernel_block(const struct snapshot *s)
+static struct mr_group kernel_group(const struct control *c, const struct config_group *g)
 {
-	struct mr_block b = { .mode = s->block.mode, .ttl = s->block.ttl };
+	static const uint8_t edes[] = {
+		[CONFIG_EDE_NONE] = MR_BLOCK_EDE_NONE, [CONFIG_EDE_CODE] = MR_BLOCK_EDE_CODE, [CONFIG_EDE_TEXT] = MR_BLOCK_EDE_TEXT,
+	};
+	struct mr_group to = {
+		.block = { .mode = (uint8_t)g->block.mode, .ede = edes[g->block.ede], .ttl = g->block.ttl },
+		.paused = pause_of_group(c, g->name),
+	};
+	unsigned i;
 
-	memcpy(&b.ipv4, s->block.ipv4, sizeof(b.ipv4));
-	memcpy(b.ipv6, s->block.ipv6, sizeof(b.ipv6));
-	return b;
+	memcpy(&to.block.ipv4, g->block.ipv4.ip + 12, sizeof(to.block.ipv4));
+	memcpy(to.block.ipv6, g->block.ipv6.ip, sizeof(to.block.ipv6));
+	for (i = 0; i < g->no_types.count && i < MR_GROUP_TYPES; i++)
+		to.nodata[i] = g->no_types.at[i];
+	return to;
 }
 
-/* All groups alike, as the configuration has one way of blocking. */
-static void publish_groups(struct control *c, const struct snapshot *s)
+static void publish_groups(struct control *c, const struct config_groups *g)
 {
 	struct mr_group groups[CONFIG_GROUPS_MAX] = { 0 };
 	unsigned i;
 
-	for (i = 0; i < s->config->groups.count; i++)
-		groups[i].block = kernel_block(s);
-	kern_groups_publish(c->kern, groups, s->config->groups.count);
+	for (i = 0; i < g->count; i++)
+		groups[i] = kernel_group(c, &g->at[i]);
+	kern_groups_publish(c->kern, groups, g->count);
 }
 
-static void take_list_names(struct control *c, const struct config *config)
+static void take_source_names(struct control *c, const struct config *config)
 {
-	const struct config_lists *l = &config->filter_lists;
-	char (*names)[CONFIG_NAME_MAX] = calloc(l->count + 1, sizeof(*names));
+	char (*names)[SOURCE_NAME_MAX];
+	struct sources n;
 	unsigned i;
 
-	for (i = 0; names && i < l->count; i++)
-		memcpy(names[i], l->at[i].name, CONFIG_NAME_MAX);
+	sources_number(config, &n);
+	names = calloc(n.count, sizeof(*names));
+	for (i = 0; names && i < n.count; i++)
+		sources_name(config, &n, i, names[i], sizeof(names[i]));
 	pthread_mutex_lock(&c->names_lock);
 	free(c->list_names);
 	c->list_names = names;
-	c->list_names_count = names ? l->count : 0;
+	c->list_names_count = names ? n.count : 0;
 	pthread_mutex_unlock(&c->names_lock);
+}
+
+static void hand_over(struct control *c, struct snapshot *s)
+{
+	struct snapshot *old = c->snapshot;
+
+	kern_clients_publish(c->kern, s->clients);
+	c->snapshot = s;
+	wire_snapshot(c, s);
+	snapshot_unref(old);
 }
 
 void snapshot_apply(struct control *c, struct snapshot *s)
 {
-	struct snapshot *old = c->snapshot;
-
 	kern_configure(c->kern, s->udp.recursion);
-	publish_groups(c, s);
-	kern_clients_publish(c->kern, s->clients);
-	take_list_names(c, s->config);
-	c->snapshot = s;
-	wire_snapshot(c, s);
-	snapshot_unref(old);
+	publish_groups(c, &s->config->groups);
+	take_source_names(c, s->config);
+	hand_over(c, s);
+	schedule_start(c);
+}
+
+int snapshot_renew_clients(struct control *c, struct err_at *reterr)
+{
+	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot->base ? c->snapshot->base : c->snapshot;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	*s = *base;
+	atomic_init(&s->refs, 1);
+	s->base = snapshot_ref(base);
+	s->owned = (struct snapshot_owned){ 0 };
+	s->clients = NULL;
+	err = clients_make(c, s, reterr);
+	if (err)
+		snapshot_unref(s);
+	else
+		hand_over(c, s);
+	return err;
 }

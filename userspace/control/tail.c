@@ -91,7 +91,7 @@ void tail_query(struct control *c, const struct query *q)
 	snprintf(t.source, sizeof(t.source), "%s", sources[q->source]);
 	snprintf(t.verdict, sizeof(t.verdict), "%s", filter_verdict_text(q->verdict.kind));
 	if (q->verdict.kind != MR_NONE)
-		control_list_name(c, q->verdict.list, t.list, sizeof(t.list));
+		control_list_name(c, q->verdict.source, t.list, sizeof(t.list));
 	push(c, &t);
 }
 

@@ -45,11 +45,23 @@ static void side_unref(struct daemon_side *d)
 	free(d);
 }
 
+static void take_verdict(const struct judge_result *r, struct control_verdict *ret)
+{
+	const struct rule *rule = r->rewrites ? r->rewrite[0] : r->rule;
+
+	*ret = (struct control_verdict){
+		.kind = (uint8_t)r->kind, .step = (uint8_t)r->step, .source = rule ? rule->source : r->source,
+		.depth = r->depth, .entry = r->entry, .line = rule ? rule->line : 0, .rewrites = r->rewrites,
+	};
+	if (rule)
+		snprintf(ret->rule, sizeof(ret->rule), "%s", rule->text);
+}
+
 static void on_answered(struct query *q)
 {
 	struct daemon_side *d = q->owner;
 
-	d->why.verdict = q->verdict;
+	take_verdict(&q->verdict, &d->why.verdict);
 	d->why.source = (uint8_t)q->source;
 	d->why.reply_len = q->reply_len <= sizeof(d->why.reply) ? (uint16_t)q->reply_len : 0;
 	if (d->why.reply_len)
@@ -131,7 +143,7 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 	ret->daemon_error = ask_daemon(c, q, ret);
 	if (!ret->kern_error && ret->kern.why.verdict != MR_NONE)
 		control_list_name(c, ret->kern.why.list, ret->list, sizeof(ret->list));
-	if (ret->verdict.kind != MR_NONE)
-		control_list_name(c, ret->verdict.list, ret->daemon_list, sizeof(ret->daemon_list));
+	if (ret->verdict.step != JUDGE_none)
+		control_list_name(c, ret->verdict.source, ret->daemon_list, sizeof(ret->daemon_list));
 	return 0;
 }

@@ -152,6 +152,13 @@ static bool holds(void *ctx, const struct dns_key *key)
 	return kern_answer_holds(w->control->kern, key, clock_coarse_ns());
 }
 
+static bool find_mac(void *ctx, const struct addr *client, uint8_t ret[6])
+{
+	const struct control *c = ctx;
+
+	return neigh_find(c->neigh, client->ip, ret);
+}
+
 /* ---- events ---- */
 
 static void answered(void *ctx, const struct query *q)
@@ -201,6 +208,7 @@ static int on_start(void *arg, unsigned index, struct worker *worker, uv_loop_t 
 		.flights = c->flights,
 		.upstream = { .ask = ask, .ctx = w },
 		.kern = { .publish = publish, .holds = holds, .ctx = w },
+		.neighbours = { .mac = find_mac, .ctx = c },
 		.events = { .answered = answered, .wake = wake, .ctx = w },
 		.owner = w,
 	};

@@ -160,6 +160,16 @@ int dns_reply_error(const struct dns_query *q, uint16_t rcode, int ede, const st
 	return written(&w);
 }
 
+int dns_reply_stump(const struct dns_query *q, const struct dns_reply_limits *l, uint8_t *buf, size_t size)
+{
+	struct writer w = { buf, size, 0 };
+
+	put_front(&w, q, reply_flags(q, DNS_NOERROR, l) | DNS_TC, 0, 0);
+	if (q->edns.present)
+		put_opt(&w, q->edns.dnssec_ok, DNS_NOERROR, DNS_EDE_NONE);
+	return written(&w);
+}
+
 static struct mr_rr_head rr_head(uint16_t type, uint32_t ttl, size_t rdlen)
 {
 	return (struct mr_rr_head){

@@ -43,6 +43,9 @@ int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, cons
 int dns_reply_error(const struct dns_query *q, uint16_t rcode, int ede, const struct dns_reply_limits *l,
 		    uint8_t *buf, size_t size);
 
+/* Write a response that says no more than "ask over TCP" (TC). */
+int dns_reply_stump(const struct dns_query *q, const struct dns_reply_limits *l, uint8_t *buf, size_t size);
+
 /* What a blocked name is answered with. */
 struct dns_block {
 	uint8_t mode;			/* enum mr_block_mode */

@@ -202,9 +202,12 @@ static CURLcode set_options(struct exchange *x, char *said)
 		SET(CURLOPT_CAINFO, q->ca_file);
 		SET(CURLOPT_CAPATH, NULL);
 	}
-	if (q->method && !strcmp(q->method, "POST"))
-		SET(CURLOPT_POSTFIELDS, "");	/* this alone makes it a POST, with an empty body */
-	else if (q->method && strcmp(q->method, "GET"))
+	if (q->content || (q->method && !strcmp(q->method, "POST"))) {
+		/* This alone makes it a POST, if only with an empty body. */
+		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(q->content ? q->content_size : 0));
+		SET(CURLOPT_POSTFIELDS, q->content ? q->content : "");
+	}
+	if (q->method && strcmp(q->method, "GET") && strcmp(q->method, "POST"))
 		SET(CURLOPT_CUSTOMREQUEST, q->method);
 #undef SET
 	return code;

@@ -42,6 +42,8 @@ struct http_request {
 	const char *const *headers;	/* "Name: value", to be sent too; ended by NULL; may be NULL */
 	const struct http_want *wants;
 	unsigned want_count;
+	const char *content;		/* sent as the request's body; NULL: none */
+	size_t content_size;
 	bool gzip;			/* offer to take gzip; the body is handed over unpacked */
 	const char *ca_file;		/* PEM of the authorities that are trusted; NULL: the system's */
 	/**

@@ -202,6 +202,17 @@ static int take_back(const struct rule_node *n, void *arg)
 	return filter_builder_remove(arg, n->name, n->name_len, n->rule.reach, n->rule.action);
 }
 
+/* A name deeper than the table's: all below the parent that it can hold are asked about. */
+static int ask_about_parent(struct compile *c, const struct rule_node *n)
+{
+	const uint8_t *p = n->name;
+	unsigned labels = n->rule.labels;
+
+	for (; labels > MR_LABELS_MAX; labels--)
+		p += *p + 1;
+	return filter_builder_put(c->names, p, (uint16_t)(n->name + n->name_len - p), RULE_SUBTREE, n->rule.source, FILTER_ASK);
+}
+
 /* The kernel asks about names of special rules. */
 static int ask_about_names(struct compile *c)
 {
@@ -211,7 +222,11 @@ static int ask_about_names(struct compile *c)
 
 	for (i = 0; i < c->rules->count && !err; i++) {
 		n = c->rules->node[i];
-		if (n->rule.kind == RULE_NAME && rule_strength(&n->rule) != MR_NONE)
+		if (n->rule.kind != RULE_NAME || rule_strength(&n->rule) == MR_NONE)
+			continue;
+		if (n->rule.labels > MR_LABELS_MAX)
+			err = ask_about_parent(c, n);
+		else
 			err = filter_builder_put(c->names, n->name, n->name_len, n->rule.reach, n->rule.source, FILTER_ASK);
 	}
 	return err;

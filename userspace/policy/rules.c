@@ -114,7 +114,7 @@ static int index_node(struct rules *r, struct rule_node *n)
 		if (rule_table_grow(&r->names, hash_name, &r->key))
 			return -ENOMEM;
 		chain(&r->names, find_name(r, n->name, n->name_len), n);
-		r->depths |= 1U << n->rule.labels;
+		r->depths |= 1U << rules_depth_bit(n->rule.labels);
 	} else if (n->rule.kind == RULE_ADDRESS) {
 		if (rule_table_grow(&r->addresses, hash_address, &r->key))
 			return -ENOMEM;
@@ -193,7 +193,7 @@ void rules_each_name(const struct rules *r, const uint8_t *name, uint16_t len,
 	if (!r->names.count)
 		return;
 	for (depth = labels;; depth--, p += *p + 1) {
-		if (depth <= MR_LABELS_MAX && r->depths >> depth & 1)
+		if (r->depths >> rules_depth_bit(depth) & 1)
 			for (n = *find_name(r, p, (uint16_t)(name + len - p)); n; n = n->next)
 				if (reaches(n, depth, labels))
 					each(&n->rule, arg);

@@ -39,7 +39,7 @@ void rules_builder_free(struct rules_builder *b);
  *
  * Returns 1 when it is new, 0 when that source has it already, -EINVAL when
  * its pattern does not compile or a part of it is out of bounds, -ENAMETOOLONG
- * for more labels than MR_LABELS_MAX, -ENOSPC for more than RULES_MAX, -ENOMEM.
+ * for more labels than MR_LABELS_MAX unless it rewrites that very name, -ENOSPC for more than RULES_MAX, -ENOMEM.
  */
 int rules_builder_add(struct rules_builder *b, const struct rule_item *item, unsigned source);
 

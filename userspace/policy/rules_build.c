@@ -232,7 +232,9 @@ int rules_builder_add(struct rules_builder *b, const struct rule_item *item, uns
 	size = rule_pack(item, b->packed);
 	if (size < 0)
 		return size;
-	if (item->kind == RULE_NAME && dns_name_labels(item->name) > MR_LABELS_MAX)
+	/* But for rewrites, which names of IPv6 addresses may need: their parents ask. */
+	if (item->kind == RULE_NAME && dns_name_labels(item->name) > MR_LABELS_MAX &&
+	    !(item->answer && item->reach == RULE_EXACT))
 		return -ENAMETOOLONG;
 	err = make_room(b);
 	if (!err)

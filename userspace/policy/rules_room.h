@@ -39,7 +39,7 @@ struct rules {
 	unsigned count;
 	struct hash_key key;
 	struct rule_table names, addresses;
-	uint32_t depths;		/* bit d: some name has d labels */
+	uint32_t depths;		/* rules_depth_bit() of the labels of each name */
 	uint8_t lens[129];		/* prefix lengths in use, longest first */
 	unsigned lens_count;
 	struct regex_set *regexes;	/* NULL: none */
@@ -75,5 +75,11 @@ int rules_save(const struct rules *r, uint8_t **ret, size_t *ret_size);
 
 /* Make rules of such octets; 0, -EBADMSG when they are none, or -ENOMEM. */
 int rules_load(const uint8_t *p, size_t size, struct rules **ret);
+
+/* Names deeper than the filter's are few: their depths share one bit. */
+static inline unsigned rules_depth_bit(unsigned labels)
+{
+	return labels <= MR_LABELS_MAX ? labels : MR_LABELS_MAX + 1;
+}
 
 #endif

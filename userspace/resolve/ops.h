@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ops.h - the two doors of the core: asking upstream, and the packet path.
+ * ops.h - the doors of the core: asking upstream, the packet path, neighbours.
  *
  * The core does no I/O: control fills these tables with the real things, tests
  * with fakes.  All calls are on the worker's thread.
@@ -27,6 +27,13 @@ struct resolve_kern {
 	void (*publish)(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation);
 	/* True when the packet path holds a live answer to that key. */
 	bool (*holds)(void *ctx, const struct dns_key *key);
+	void *ctx;
+};
+
+/* Who stands behind an address. */
+struct resolve_neighbours {
+	/* Tell the hardware address of a client on a network of ours; false when it is not known.  May be NULL. */
+	bool (*mac)(void *ctx, const struct addr *client, uint8_t ret[6]);
 	void *ctx;
 };
 

@@ -17,7 +17,7 @@
 #include "dns/answer.h"
 #include "dns/reply.h"
 #include "maps/name.h"
-#include "policy/filter.h"
+#include "policy/judge.h"
 
 enum query_proto { QUERY_UDP, QUERY_TCP, QUERY_INTERNAL };
 
@@ -33,6 +33,7 @@ enum query_source {
 struct resolver;
 struct snapshot;
 struct flight;
+struct rewrite_alias;
 
 struct query {
 	/* set by query_new() */
@@ -51,15 +52,17 @@ struct query {
 	struct dns_key key;
 	struct mr_name *name;		/* hashed; NULL when it has too many labels */
 	unsigned group;
-	struct filter_result verdict;
+	struct who who;
+	bool paused;			/* blocks are lifted for this client or its group */
+	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
-	bool paused;			/* blocks are lifted for this client or its group */
 	bool blocked;
 	bool withheld;			/* a type that the group does not get: no data */
+	bool stump;			/* over UDP only "ask over TCP" */
 	bool refresh;			/* made to renew an answer before it dies */
 	/* the result */
 	uint8_t *reply;			/* in the arena */
@@ -70,6 +73,8 @@ struct query {
 	bool silent;			/* must not be answered */
 	bool waiting;
 	bool shared;			/* its answer is what another query's flight brought */
+	struct rewrite_alias *alias;	/* in the arena; what the client asked is the first one's */
+	unsigned aliases;
 	struct flight *flight;		/* the one it leads */
 	struct query *next_waiter;	/* in the flight it waits for */
 	void *wake_slot[3];		/* the other side's of resolve_events.wake */

@@ -15,6 +15,7 @@
 	ROW(queries_malformed,    "of those, answered FORMERR, NOTIMP or BADVERS") \
 	ROW(queries_refused,      "of those, refused: no access, not recursive, class or type") \
 	ROW(queries_blocked,      "of those, blocked by the filter") \
+	ROW(queries_rewritten,    "of those, answered as a rewrite says") \
 	ROW(queries_cached,       "of those, answered from the cache") \
 	ROW(queries_coalesced,    "of those, waited for the same question of another client") \
 	ROW(queries_forwarded,    "of those, asked upstream") \
@@ -37,6 +38,7 @@ struct resolver {
 	struct flights *flights;	/* shared */
 	struct resolve_upstream upstream;
 	struct resolve_kern kern;
+	struct resolve_neighbours neighbours;
 	struct resolve_events events;
 	struct count_shard *count;
 	void *owner;			/* the worker, for events.wake */

@@ -13,9 +13,17 @@ void snapshot_unref(struct snapshot *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	filter_free(s->filter_owned);
-	free(s->verdicts_owned);
+	if (!s->base) {
+		filter_free(s->owned.filter);
+		free(s->owned.verdicts);
+		filter_members_free(s->owned.members);
+		rules_free(s->owned.rules);
+		free(s->owned.groups);
+		who_free(s->who);
+		free(s->owned.tags);
+		config_free(s->config);
+	}
 	free(s->clients);
-	config_free(s->config);
+	snapshot_unref(s->base);
 	free(s);
 }

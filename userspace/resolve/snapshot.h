@@ -13,15 +13,24 @@
 #include "config/config.h"
 #include "dns/reply.h"
 #include "policy/clients.h"
-#include "policy/filter.h"
+#include "policy/judge.h"
 
 struct snapshot {
 	_Atomic unsigned refs;
-	struct config *config;		/* owned */
+	struct snapshot *base;		/* a reference to the one that owns what this one has of it; NULL: all is its own */
+	struct config *config;		/* owned, or the base's */
 	struct clients *clients;	/* owned */
-	struct filter_view filter;
-	struct filter *filter_owned;	/* NULL when the view is of the kernel's maps */
-	struct mr_verdict *verdicts_owned;
+	struct who_table *who;		/* names and tags of clients; owned, or the base's */
+	struct judge judge;		/* what the filter says */
+	struct filter_view filter;	/* that of judge */
+	struct snapshot_owned {
+		struct filter *filter;	/* NULL when the view is of the kernel's maps */
+		struct mr_verdict *verdicts;
+		struct filter_members *members;
+		struct rules *rules;
+		struct judge_group *groups;	/* one block of memory with their flags */
+		const char **tags;	/* of clients, for who */
+	} owned;			/* nothing, with a base */
 	const struct mr_secret *secret;	/* lives as long as the process */
 	/* derived from config, so that the query path need not */
 	struct dns_block block;

@@ -12,7 +12,9 @@
 #include "dns/name.h"
 #include "resolve/flight.h"
 #include "resolve/ops.h"
+#include "resolve/policy.h"
 #include "resolve/resolver.h"
+#include "resolve/rewrite.h"
 #include "resolve/steps.h"
 
 #define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
@@ -73,21 +75,9 @@ static enum step_result decode(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
-static const struct mr_group *group_of(const struct query *q)
-{
-	return &q->snapshot->filter.group[q->group % MR_GROUPS_MAX];
-}
-
 static enum step_result access_check(struct query *q, uint64_t now_ns)
 {
-	struct mr_outcome o;
-
-	if (q->refresh)
-		return STEP_NEXT;
-	o = clients_find(q->snapshot->clients, q->client.ip, NULL, q->snapshot->secret);
-	q->group = o.group;
-	q->paused = group_of(q)->paused || o.flags & MR_CLIENT_PAUSED;
-	if (o.access == MR_ACCESS_ALLOW)
+	if (q->refresh || policy_client(q))
 		return STEP_NEXT;
 	return refuse(q, DNS_EDE_PROHIBITED);
 }
@@ -97,40 +87,6 @@ static enum step_result class_check(struct query *q, uint64_t now_ns)
 	if (q->refresh || q->view.qclass == DNS_IN)
 		return STEP_NEXT;
 	return refuse(q, DNS_EDE_NOT_SUPPORTED);
-}
-
-/*
- * A name whose sets were too many to tell apart (MR_ASK) is on some list: it is
- * blocked here.  The kernel asks us about it instead of guessing.
- */
-static bool verdict_blocks(enum mr_verdict_kind kind)
-{
-	return kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK || kind == MR_ASK;
-}
-
-static enum step_result policy(struct query *q, uint64_t now_ns)
-{
-	const struct snapshot *s = q->snapshot;
-
-	if (q->refresh)
-		return STEP_NEXT;
-	if (q->name)
-		filter_find(&s->filter, q->name, q->group, &q->verdict);
-	else
-		filter_find_deep(&s->filter, q->key.name, q->key.name_len, s->secret, q->group, &q->verdict);
-	if (q->paused && verdict_blocks(q->verdict.kind))
-		q->verdict = (struct filter_result){ .kind = MR_NONE };
-	if (q->verdict.kind == MR_NONE && mr_group_withholds(group_of(q), q->key.qtype)) {
-		q->withheld = true;
-		q->source = QUERY_BY_FILTER;
-		return STEP_DONE;
-	}
-	if (!verdict_blocks(q->verdict.kind))
-		return STEP_NEXT;
-	count_one(q->resolver->count, COUNT_queries_blocked);
-	q->blocked = true;
-	q->source = QUERY_BY_FILTER;
-	return STEP_DONE;
 }
 
 /* Types that are no question for a forwarder (RFC 6895 section 3.1). */
@@ -277,13 +233,13 @@ static int write_blocked(struct query *q, const struct dns_reply_limits *l, size
 {
 	struct dns_block group, block;
 
-	dns_block_take(&group_of(q)->block, &group);
+	dns_block_take(&policy_group(q)->block, &group);
 	if (q->withheld) {
 		dns_block_withhold(&group, &block);
 		return dns_reply_blocked(&q->view, &block, NULL, l, q->reply, room);
 	}
-	return dns_reply_blocked(&q->view, &group, &q->snapshot->filter.ede[q->verdict.list % MR_LISTS_MAX], l, q->reply,
-				 room);
+	return dns_reply_blocked(&q->view, &group, &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX], l,
+				 q->reply, room);
 }
 
 static int write_reply(struct query *q, uint64_t now_ns, size_t room)
@@ -293,6 +249,8 @@ static int write_reply(struct query *q, uint64_t now_ns, size_t room)
 
 	if (q->blocked || q->withheld)
 		return write_blocked(q, l, room);
+	if (q->stump)
+		return dns_reply_stump(&q->view, l, q->reply, room);
 	if (q->answer)
 		return dns_reply_answer(&q->view, q->answer, l, now_ns, q->reply, room);
 	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);
@@ -326,10 +284,10 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 
 	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
-	if (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key))
+	if (q->verdict.rewrites || (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key)))
 		return STEP_NEXT;
 	if (q->refresh || a->asked >= q->snapshot->admit_after)
-		r->kern.publish(r->kern.ctx, a, false, q->snapshot->filter.generation);
+		r->kern.publish(r->kern.ctx, a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation);
 	return STEP_NEXT;
 }
 
@@ -349,7 +307,8 @@ static const struct step {
 	{ "decode",    decode,          false },
 	{ "access",    access_check,    false },
 	{ "class",     class_check,     false },
-	{ "policy",    policy,          false },
+	{ "policy",    policy_question, false },
+	{ "rewrite",   rewrite_question, false },
 	{ "type",      type_check,      false },
 	{ "any",       any,             false },
 	{ "recursion", recursion_check, false },
@@ -357,7 +316,9 @@ static const struct step {
 	{ "coalesce",  coalesce,        false },
 	{ "forward",   forward,         false },
 	{ "store",     store,           false },
+	{ "leads",     policy_answer,   true },
 	{ "land",      land,            true },
+	{ "alias",     rewrite_answer,  true },
 	{ "reply",     reply,           true },
 	{ "publish",   publish,         true },
 	{ "log",       tell,            true },

@@ -122,6 +122,111 @@ int control_ask_reload(struct control *c, struct err_at *reterr)
 	return fake.reload_error;
 }
 
+/* ---- objects ---- */
+
+static const char yaml[] =
+	"filter:\n"
+	"  rules: [ \"||tracker.example^\" ]\n"
+	"  lists:\n"
+	"    - { name: ads, file: /lists/ads.txt }\n"
+	"  rewrites:\n"
+	"    - { name: printer.home.example, answers: [\"192.168.1.5\", \"fd00::5\"] }\n"
+	"    - { name: \"*.dev.example\", answers: [dev.example], ttl: 60 }\n"
+	"clients:\n"
+	"  - { name: tablet, addresses: [\"192.168.1.7\", \"mac:02:00:00:00:00:01\"], tags: [device_tablet] }\n"
+	"groups:\n"
+	"  - { name: default }\n"
+	"  - { name: kids, clients: [\"192.168.1.0/25\", tablet], lists: [ads], rules: [\"||games.example^\"],\n"
+	"      block: { mode: nxdomain }, no_types: [AAAA],\n"
+	"      schedules: [ { days: [mon, tue], from: \"21:00\", to: \"07:00\", zone: \"Europe/Berlin\", lists: [all] } ] }\n";
+
+/* What the file above says, and a rule made at run time. */
+static struct config *make_config(void)
+{
+	struct config_errors errors = { 0 };
+	struct config *c = NULL;
+
+	if (config_load(yaml, strlen(yaml), NULL, &c, &errors) ||
+	    config_overlay(c, "rule", "||run.example^", "{\"rule\":\"||run.example^\"}", &errors) ||
+	    config_check_whole(c, &errors)) {
+		fprintf(stderr, "%u: %s\n", errors.at[0].line, errors.at[0].why);
+		abort();
+	}
+	return c;
+}
+
+int control_look(struct control *c, void (*look)(const struct config *config, void *arg), void *arg)
+{
+	struct config *config;
+
+	if (fake.error)
+		return fake.error;
+	config = make_config();
+	look(config, arg);
+	config_free(config);
+	return 0;
+}
+
+static int because(struct err_at *at)
+{
+	if (!fake.error)
+		return 0;
+	err_where(at, NULL, 0, "lists");
+	return err_why(at, fake.error, "because");
+}
+
+static int check(const char *kind, const char *name, const char *json)
+{
+	struct config_errors errors = { 0 };
+	struct config *config = make_config();
+	int err = config_overlay(config, kind, name, json, &errors);
+
+	snprintf(fake.check_why, sizeof(fake.check_why), "%s: %s: %s", json, errors.at[0].key, errors.at[0].why);
+	config_free(config);
+	return err;
+}
+
+int control_object_put(struct control *c, const char *kind, const char *name, const char *json, bool replace,
+		       struct err_at *at)
+{
+	snprintf(fake.kind, sizeof(fake.kind), "%s", kind);
+	snprintf(fake.asked, sizeof(fake.asked), "%s %s %s %s", replace ? "put" : "make", kind, name, json);
+	return fake.check ? check(kind, name, json) : because(at);
+}
+
+int control_object_delete(struct control *c, const char *kind, const char *name, struct err_at *at)
+{
+	snprintf(fake.asked, sizeof(fake.asked), "delete %s %s ", kind, name);
+	return because(at);
+}
+
+int control_refresh(struct control *c, const char *name, struct err_at *at)
+{
+	snprintf(fake.asked, sizeof(fake.asked), "refresh %s", name ? name : "(all)");
+	return because(at);
+}
+
+const char *const control_scope_names[CONTROL_SCOPES] = { "all", "group", "client" };
+
+int control_pause(struct control *c, enum control_scope scope, const char *name, uint32_t seconds, struct err_at *at)
+{
+	snprintf(fake.asked, sizeof(fake.asked), "pause %s %s %u", control_scope_names[scope], name, seconds);
+	return because(at);
+}
+
+int control_resume(struct control *c, enum control_scope scope, const char *name, struct err_at *at)
+{
+	snprintf(fake.asked, sizeof(fake.asked), "resume %s %s", control_scope_names[scope], name);
+	return because(at);
+}
+
+int control_pauses(struct control *c, struct control_pause *ret, unsigned max)
+{
+	ret[0] = (struct control_pause){ CONTROL_SCOPE_GROUP, "kids", 90 };
+	ret[1] = (struct control_pause){ CONTROL_SCOPE_ALL, "", 0 };
+	return fake.error ? fake.error : 2;
+}
+
 /* A response to @q: its question, then A records with these last octets. */
 static uint16_t make_reply(uint8_t *p, const struct kern_why_query *q, uint8_t rcode, uint32_t ttl, const char *octets)
 {
@@ -293,11 +398,17 @@ static int on_body(void *arg, unsigned status, const char *p, size_t size)
 
 unsigned ask(const char *method, const char *where, json_t **ret)
 {
+	return ask_with(method, where, NULL, ret);
+}
+
+unsigned ask_with(const char *method, const char *where, const char *body, json_t **ret)
+{
 	struct err_at err = { .why = "" };
 	struct answer a = { 0 };
 	char url[2048];
 	struct http_request q = { .method = method, .url = url, .socket = fake_path(), .timeout_ms = 10000,
-				  .body_max = 1 << 20, .body = on_body, .arg = &a };
+				  .body_max = 1 << 20, .body = on_body, .arg = &a, .content = body,
+				  .content_size = body ? strlen(body) : 0 };
 	unsigned status = 0;
 
 	snprintf(url, sizeof(url), "http://localhost%s", where);

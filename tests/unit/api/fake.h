@@ -32,6 +32,10 @@ struct fake {
 	uint16_t name_len;
 	bool flushed_all;
 	struct kern_why_query why;
+	char kind[32];			/* of the object changed last */
+	char asked[8192];		/* the last change in words */
+	bool check;			/* objects that are put are checked against the fake's configuration */
+	char check_why[512];
 	/* tail */
 	unsigned events;		/* sent to each reader before it waits */
 	uint64_t lost;			/* said with the first */
@@ -52,6 +56,9 @@ struct api *fake_start(void);
 
 /* One request over the socket; @ret (may be NULL) is the caller's.  Returns the status. */
 unsigned ask(const char *method, const char *path, json_t **ret);
+
+/* The same with a body (NULL: none). */
+unsigned ask_with(const char *method, const char *path, const char *body, json_t **ret);
 
 /* The value at "a.b.0.c" as text: strings as they are, the rest as JSON; "(none)" when it is not there. */
 const char *at(const json_t *o, const char *path, char *buf, size_t size);

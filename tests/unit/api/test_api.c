@@ -40,7 +40,8 @@ static const struct ask_case {
 	const char *value;
 } ask_cases[] = {
 	{ "the routes are listed",                   "GET", V, 200, "routes.1.path", V "/status" },
-	{ "a route is listed with its parameters",   "GET", V, 200, "routes.5.parameters.0.name", "name" },
+	{ "a route is listed with its parameters",   "GET", V, 200, "routes.12.parameters.0.name", "rule" },
+	{ "a route is listed with its body",         "GET", V, 200, "routes.11.body", "{ rule: a line as in a list of format adblock }" },
 	{ "the daemon says its name",                "GET", V, 200, "name", "millrace" },
 	{ "status has the version",                  "GET", V "/status", 200, "version", "9.8.7" },
 	{ "status has the pid as a number",          "GET", V "/status", 200, "pid", "42" },
@@ -229,29 +230,65 @@ static char *document(const char *path)
 	return text;
 }
 
-/* Every path, method and parameter of the table is in docs/openapi.yaml, in this order. */
+/* The part of the document about a path, cut out; NULL when there is none. */
+static char *path_part(const char *text, const char *path)
+{
+	char want[128];
+	const char *at, *end;
+
+	snprintf(want, sizeof(want), "\n  %s:\n", *path ? path : "/");
+	at = strstr(text, want);
+	if (!at)
+		return NULL;
+	at += strlen(want) - 1;
+	end = strstr(at, "\n  /");
+	if (!end)
+		end = strstr(at, "\ncomponents:");
+	return strndup(at, (size_t)(end - at));
+}
+
+static const char *lower_method(const char *method)
+{
+	return !strcmp(method, "GET") ? "get" : !strcmp(method, "POST") ? "post" : !strcmp(method, "PUT") ? "put" : "delete";
+}
+
+static void find_route(const char *part, const struct api_route *r)
+{
+	const char *at, *next;
+	char want[128];
+	unsigned i;
+
+	snprintf(want, sizeof(want), "\n    %s:\n", lower_method(r->method));
+	at = strstr(part, want);
+	if (!at)
+		fail_msg("docs/openapi.yaml lacks %s %s", r->method, r->path);
+	next = strstr(at + strlen(want), "\n        default:");
+	for (i = 0; i < API_PARAMS_MAX && r->param[i].name; i++) {
+		snprintf(want, sizeof(want), "        - { name: %s, in: query, %s", r->param[i].name,
+			 r->param[i].required ? "required: true" : "schema");
+		at = strstr(at, want);
+		if (!at)
+			fail_msg("docs/openapi.yaml lacks: %s of %s %s", want, r->method, r->path);
+	}
+	at = strstr(at, "requestBody");
+	if (r->body ? !at || at > next : at && at < next)
+		fail_msg("%s %s: docs/openapi.yaml and the table are not of one mind about a body", r->method, r->path);
+}
+
+/* Every path, method, parameter and body of the table is in docs/openapi.yaml. */
 static void every_route_is_described(void **state)
 {
-	char *text = document("docs/openapi.yaml"), want[128];
+	char *text = document("docs/openapi.yaml"), *part;
 	const struct api_route *r;
-	const char *at = text;
-	unsigned i;
 
 	if (!text)
 		skip();
 	for (r = api_routes; r->method; r++) {
-		snprintf(want, sizeof(want), "\n  %s:\n    %s:\n", *(r->path + strlen(API_PREFIX)) ?
-			 r->path + strlen(API_PREFIX) : "/", strcmp(r->method, "GET") ? "post" : "get");
-		at = strstr(at, want);
-		if (!at)
-			fail_msg("docs/openapi.yaml lacks:%s", want);
-		for (i = 0; i < API_PARAMS_MAX && r->param[i].name; i++) {
-			snprintf(want, sizeof(want), "        - { name: %s, in: query, %s", r->param[i].name,
-				 r->param[i].required ? "required: true" : "schema");
-			at = strstr(at, want);
-			if (!at)
-				fail_msg("docs/openapi.yaml lacks: %s", want);
-		}
+		part = path_part(text, r->path + strlen(API_PREFIX));
+		if (!part)
+			fail_msg("docs/openapi.yaml lacks %s", r->path);
+		find_route(part, r);
+		free(part);
 	}
 	free(text);
 }
@@ -336,16 +373,31 @@ static void a_body_is_refused(void **state)
 	assert_false(fake.flushed_all);
 }
 
-static void a_body_over_64_kib_ends_the_connection(void **state)
+static void a_body_that_says_it_is_too_long_is_not_waited_for(void **state)
 {
-	size_t size = 1 << 20, n;
-	char *q = malloc(size), buf[4096];
+	const char *q = "POST " V "/rules HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n";
+	char buf[4096];
 
-	n = (size_t)snprintf(q, size, "POST " V "/flush HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n");
-	memset(q + n, 'x', size - n);
 	fake_reset();
-	assert_int_equal(raw(q, size, NULL, buf, sizeof(buf)), 0);
-	assert_false(fake.flushed_all);
+	raw(q, strlen(q), "too long", buf, sizeof(buf));
+	assert_non_null(strstr(buf, " 413 "));
+	assert_string_equal(fake.kind, "");
+}
+
+static void a_body_that_turns_out_too_long_ends_the_connection(void **state)
+{
+	size_t size = 2 << 20, n, at;
+	char *q = malloc(size + 64), buf[4096];
+
+	n = (size_t)snprintf(q, size, "POST " V "/rules HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+	for (at = n; at + 4096 + 8 < size; at += 4096 + 8) {
+		memcpy(q + at, "1000\r\n", 6);
+		memset(q + at + 6, ' ', 4096);
+		memcpy(q + at + 6 + 4096, "\r\n", 2);
+	}
+	fake_reset();
+	assert_int_equal(raw(q, at, NULL, buf, sizeof(buf)), 0);
+	assert_string_equal(fake.kind, "");
 	free(q);
 }
 
@@ -626,7 +678,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_starter_list_is_names_and_comments_alone),
 	cmocka_unit_test(a_wrong_method_names_the_right_one_in_allow),
 	cmocka_unit_test(a_body_is_refused),
-	cmocka_unit_test(a_body_over_64_kib_ends_the_connection),
+	cmocka_unit_test(a_body_that_says_it_is_too_long_is_not_waited_for),
+	cmocka_unit_test(a_body_that_turns_out_too_long_ends_the_connection),
 	cmocka_unit_test(headers_without_end_are_cut_off),
 	cmocka_unit_test(what_is_not_http_does_no_harm),
 	cmocka_unit_test(the_thirty_third_connection_is_closed_and_counted),

@@ -115,6 +115,52 @@ static const struct run_case {
 	  "a.test AAAA, asked by 192.0.2.9\n", NULL },
 	{ "options may stand before it",        "-s @ why --edns none a.test", 0, "asked by 127.0.0.1 without EDNS\n", NULL },
 	{ "global options may come last",       "status -s @", 0, "millraced 9.8.7", NULL },
+	/* objects */
+	{ "lists show is one list",             "-s @ lists show starter", 0, "starter     13        1           0        2  in force\n", NULL },
+	{ "lists show of nothing says so",      "-s @ lists show nothing", 1, NULL, "there is no list of this name" },
+	{ "lists add takes a URL",              "-s @ lists add x https://l.example/a --refresh 1h --action allow", 0, "list x is made", NULL },
+	{ "lists add takes a file that is there", "-s @ lists add x ~/good.yaml", 0, "list x is made", NULL },
+	{ "lists add needs a file that is there", "-s @ lists add x ~/none", 2, NULL, "No such file" },
+	{ "lists add needs a source",           "-s @ lists add x", 2, NULL, "an argument is missing: URL|FILE\n" },
+	{ "lists remove confirms",              "-s @ lists remove x", 0, "list x is gone\n", NULL },
+	{ "lists refresh of one",               "-s @ lists refresh x", 0, "being fetched", NULL },
+	{ "lists refresh of all",               "-s @ lists refresh", 0, "being fetched", NULL },
+	{ "rule list is a table",               "-s @ rule list", 0,
+	  "RULE                GROUP  FROM\n||tracker.example^  all    file\n||run.example^      all    state\n", NULL },
+	{ "rule list names groups",             "-s @ rule list", 0, "||games.example^    kids   file\n", NULL },
+	{ "rule add confirms",                  "-s @ rule add ||a.example^", 0, "rule ||a.example^ is in force\n", NULL },
+	{ "rule remove confirms",               "-s @ rule remove ||a.example^", 0, "rule ||a.example^ is gone\n", NULL },
+	{ "a rule may begin with a dash",       "-s @ rule add -- -a.example", 0, "rule -a.example is in force\n", NULL },
+	{ "rule alone shows what there is",     "rule", 2, NULL, "[--json] rule add RULE\n" },
+	{ "rewrite list is a table",            "-s @ rewrite list", 0,
+	  "printer.home.example  192.168.1.5 fd00::5  300  file\n", NULL },
+	{ "rewrite add takes several answers",  "-s @ rewrite add a.example 192.0.2.1 192.0.2.2 --ttl 60", 0,
+	  "rewrite a.example is in force\n", NULL },
+	{ "rewrite add needs an answer",        "-s @ rewrite add a.example", 2, NULL, "an argument is missing: ANSWER...\n" },
+	{ "rewrite add wants a number",         "-s @ rewrite add a.example 192.0.2.1 --ttl 5x", 2, NULL, "not \"5x\"" },
+	{ "rewrite remove confirms",            "-s @ rewrite remove a.example", 0, "rewrite a.example is gone\n", NULL },
+	{ "client list is a table",             "-s @ client list", 0,
+	  "tablet  192.168.1.7 mac:02:00:00:00:00:01  device_tablet  file\n", NULL },
+	{ "client show is one",                 "-s @ client show tablet", 0, "device_tablet", NULL },
+	{ "client set confirms",                "-s @ client set t 192.0.2.1 --tags a,b", 0, "client t is in force\n", NULL },
+	{ "client delete confirms",             "-s @ client delete t", 0, "client t is gone\n", NULL },
+	{ "group list is a table",              "-s @ group list", 0, "kids     192.168.1.0/25 tablet  ads        1          1  off          file\n", NULL },
+	{ "group list says who is in default",  "-s @ group list", 0, "default  all others             all        0          0  off          file\n", NULL },
+	{ "group show is what set takes",       "-s @ group show kids", 0, "\"lists\": [\n    \"ads\"\n  ],", NULL },
+	{ "group set makes a group",            "-s @ group set new --clients 192.0.2.0/24,tablet --safe-search on", 0,
+	  "group new is in force\n", NULL },
+	{ "group set takes a body",             "-s @ group set new --body ~/group.json", 0, "group new is in force\n", NULL },
+	{ "group set wants JSON",               "-s @ group set new --body ~/good.yaml", 2, NULL, "good.yaml:1: " },
+	{ "group set wants on or off",          "-s @ group set kids --safe-search maybe", 2, NULL, "--safe-search is on or off" },
+	{ "group delete confirms",              "-s @ group delete kids", 0, "group kids is gone\n", NULL },
+	{ "pause says for how long",            "-s @ pause 1h30m", 0, "blocks are lifted for everybody, for 1 h 30 min\n", NULL },
+	{ "pause without end says how to end it", "-s @ pause --group kids", 0,
+	  "blocks are lifted for group kids, until \"millctl resume\"\n", NULL },
+	{ "pause wants a duration",             "-s @ pause soon", 2, NULL, "not \"soon\"" },
+	{ "pause wants one scope",              "-s @ pause --group a --client b", 2, NULL, "are two pauses" },
+	{ "pause list is a table",              "-s @ pause list", 0, "PAUSED  NAME  FOR\ngroup   kids  1 min 30 s\nall     -     until resumed\n", NULL },
+	{ "resume confirms",                    "-s @ resume --client 192.0.2.1", 0, "blocks are in force again for client 192.0.2.1\n", NULL },
+	{ "rule add --json is the API's",       "-s @ --json rule add ||a.example^", 0, "\"done\": \"put\"", NULL },
 	/* --json */
 	{ "status --json is the API's",         "-s @ --json status", 0, "\"uptime_s\": 266400,", NULL },
 	{ "--json may follow",                  "-s @ stats --json", 0, "\"kernel\": {", NULL },
@@ -239,6 +285,18 @@ static void a_daemon_that_stops_is_a_failure(void **state)
 	fake_reset();
 }
 
+static void a_group_is_changed_where_the_options_say(void **state)
+{
+	struct ran r;
+
+	fake_reset();
+	run("-s @ group set kids --lists all --no-types none --block-ttl 7", &r);
+	assert_string_equal(r.err, "");
+	assert_string_equal(fake.asked, "put group kids {\"clients\":[\"192.168.1.0/25\",\"tablet\"],\"rules\":[\"||games.example^\"],"
+			    "\"block\":{\"mode\":\"nxdomain\",\"ttl\":7},\"safe_search\":false,\"no_types\":[],\"schedules\":"
+			    "[{\"days\":[\"mon\",\"tue\"],\"from\":\"21:00\",\"to\":\"07:00\",\"lists\":[\"all\"],\"zone\":\"Europe/Berlin\"}]}");
+}
+
 static void json_output_is_json(void **state)
 {
 	struct ran r;
@@ -283,6 +341,7 @@ static int start(void **state)
 	api = fake_start();
 	write_file("good.yaml", "cache:\n  entries: 1000\n");
 	write_file("bad.yaml", "cache:\n  entires: 1000\n");
+	write_file("group.json", "{\"lists\": []}");
 	write_file("list.txt", "# a list\n0.0.0.0 a.example\n||b.example^\na.example##.ad\na.example\n192.0.2.1 c.example\n");
 	write_file("page.txt", "<!DOCTYPE html>\n<html>\n");
 	return 0;
@@ -293,6 +352,7 @@ static int stop(void **state)
 	api_stop(api);
 	write_file("good.yaml", NULL);
 	write_file("bad.yaml", NULL);
+	write_file("group.json", NULL);
 	write_file("list.txt", NULL);
 	write_file("page.txt", NULL);
 	return 0;
@@ -302,6 +362,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_environment_names_the_socket),
 	cmocka_unit_test(a_failed_reload_shows_file_line_and_key),
 	cmocka_unit_test(a_daemon_that_stops_is_a_failure),
+	cmocka_unit_test(a_group_is_changed_where_the_options_say),
 	cmocka_unit_test(json_output_is_json),
 };
 

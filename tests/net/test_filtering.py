@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Groups, rules, pauses, schedules and lists that are made while the daemon runs, in kernel and daemon alike."""
+import datetime
+import json
+import time
+
+import pytest
+
+import lane
+
+KID4 = "10.53.0.7"		# a second address of the client's interface
+MB4 = "10.53.0.8"		# a third one
+FILE = {
+    "filter": {"lists": [{"name": "list", "file": "list.txt"}], "rules": ["||file.rule.test^"],
+               "rewrites": [{"name": "printer.home.test", "answers": ["192.0.2.5", "2001:db8::5"], "ttl": 77},
+                            {"name": "*.dev.home.test", "answers": ["two.up.test"]}]},
+    "clients": [{"name": "phone", "addresses": [KID4]}],
+    "groups": [{"name": "default"},
+               {"name": "kids", "clients": ["phone"], "rules": ["||games.test^"], "block": {"mode": "nxdomain", "ttl": 33},
+                "safe_search": True, "no_types": ["HTTPS"]}],
+}
+
+
+@pytest.fixture(scope="module")
+def addresses(lab):
+    for address in KID4, MB4:
+        lab.run("client", "ip", "addr", "add", f"{address}/24", "dev", "mrc0", check=False)
+    yield
+    for address in KID4, MB4:
+        lab.run("client", "ip", "addr", "del", f"{address}/24", "dev", "mrc0", check=False)
+
+
+@pytest.fixture(scope="module")
+def served(lab, stub, folder, addresses):
+    d = lane.Daemon(lab, folder / "d", FILE)
+    d.list("list.txt", "exact.list.test", "||tree.list.test^")
+    try:
+        yield d.start()
+    finally:
+        d.close()
+
+
+def blocked(reply):
+    return reply.data == ["A 0.0.0.0"] or reply.rcode == "NXDOMAIN"
+
+
+def both(d, name, rdtype="A", **kwargs):
+    """The answer, which is the same over UDP and (of the daemon) over TCP."""
+    quick, plain = d.ask(name, rdtype, edns=0, **kwargs), None
+    if "source" not in kwargs:
+        plain = d.ask(name, rdtype, edns=0, tcp=True)
+        assert lane.facts(quick) == lane.facts(plain), (name, quick.msg, plain.msg)
+    return quick
+
+
+# ---- groups ----
+
+def test_a_group_has_its_rules_its_block_and_its_types(served):
+    assert served.ask("games.test").rcode == "NOERROR"
+    reply = served.ask("games.test", source=KID4, edns=0)
+    assert (reply.by, reply.rcode, reply.ttls) == ("kernel", "NXDOMAIN", [33])
+    assert (r := served.ask("exact.list.test", source=KID4)).rcode == "NXDOMAIN" and r.by == "kernel"
+    assert served.ask("exact.list.test").data == ["A 0.0.0.0"]
+    served.warm("svc.up.test", "HTTPS")
+    reply = served.ask("svc.up.test", "HTTPS", source=KID4)
+    assert (reply.by, reply.rcode, reply.data) == ("kernel", "NOERROR", [])
+    assert served.ask("svc.up.test", "HTTPS").data
+
+
+def test_a_list_that_blocks_is_named_in_the_answer(served):
+    for reply in served.ask("exact.list.test", edns=0), served.ask("exact.list.test", edns=0, tcp=True):
+        assert [o.text for o in reply.msg.options if o.otype == 15] == ["list"]
+    assert [o.text for o in served.ask("games.test", edns=0, source=KID4).msg.options if o.otype == 15] == ["group:kids"]
+
+
+def test_two_groups_are_answered_differently_with_the_daemon_dead(daemon, addresses):
+    daemon.write(FILE)
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    for source in lane.CLIENT4, KID4:
+        daemon.ask("games.test", source=source)
+    daemon.warm("games.test", source=lane.CLIENT4)
+    daemon.kill()
+    assert daemon.client.ask("games.test", source=lane.CLIENT4).rcode == "NOERROR"
+    assert daemon.client.ask("games.test", source=KID4).rcode == "NXDOMAIN"
+    assert daemon.client.ask("exact.list.test", source=lane.CLIENT4).data == ["A 0.0.0.0"]
+
+
+def test_a_group_by_hardware_address_holds_in_both_worlds(served, lab):
+    link = json.loads(lab.run("client", "ip", "-j", "link", "show", "dev", "mrc0").stdout)[0]
+    served.millctl("group", "set", "wired", "--clients", f"mac:{link['address']}", "--lists", "none")
+    try:
+        assert not blocked(served.ask("exact.list.test"))
+        assert not blocked(served.ask("exact.list.test", tcp=True))
+        assert not blocked(served.ask("exact.list.test", server=lane.SERVER6))
+    finally:
+        served.millctl("group", "delete", "wired")
+    assert blocked(served.ask("exact.list.test")) and blocked(served.ask("exact.list.test", tcp=True))
+
+
+def test_a_group_made_at_run_time_is_in_force_when_the_command_returns(served):
+    assert blocked(served.ask("exact.list.test", source=MB4))
+    served.millctl("group", "set", "guests", "--clients", MB4, "--lists", "none")
+    assert not blocked(served.ask("exact.list.test", source=MB4))
+    served.millctl("group", "set", "guests", "--lists", "list", "--block-mode", "refused")
+    assert served.ask("exact.list.test", source=MB4).rcode == "REFUSED"
+    served.millctl("group", "delete", "guests")
+    assert served.ask("exact.list.test", source=MB4).data == ["A 0.0.0.0"]
+
+
+# ---- rules ----
+
+def test_a_rule_is_in_force_in_both_worlds_when_the_command_returns(served):
+    assert not blocked(served.warm("new.rule.test"))
+    served.millctl("rule", "add", "||rule.test^")
+    assert (r := both(served, "new.rule.test")).by == "kernel" and blocked(r)
+    assert blocked(both(served, "never.asked.rule.test"))
+    served.millctl("rule", "add", "@@||new.rule.test^")
+    assert not blocked(both(served, "new.rule.test"))
+    assert blocked(both(served, "other.rule.test"))
+    served.millctl("rule", "remove", "@@||new.rule.test^")
+    assert blocked(both(served, "new.rule.test"))
+    served.millctl("rule", "remove", "||rule.test^")
+    assert not blocked(both(served, "new.rule.test"))
+    assert blocked(both(served, "x.file.rule.test"))
+
+
+def test_a_regular_expression_blocks_what_it_matches_and_leaves_the_rest_to_the_kernel(served):
+    served.warm("banner12.regex.test")
+    served.warm("plain.regex.test")
+    served.millctl("rule", "add", r"/^banner[0-9]+\./")
+    try:
+        assert blocked(both(served, "banner12.regex.test"))
+        assert blocked(both(served, "banner7.other.test"))
+        assert served.warm("plain.regex.test").by == "kernel"
+    finally:
+        served.millctl("rule", "remove", r"/^banner[0-9]+\./")
+    assert not blocked(served.ask("banner12.regex.test"))
+
+
+def test_a_cname_into_a_blocked_name_is_blocked_when_the_rule_comes(served):
+    assert served.warm("chain.up.test").data
+    served.millctl("rule", "add", "end.up.test")
+    try:
+        assert blocked(both(served, "chain.up.test"))
+    finally:
+        served.millctl("rule", "remove", "end.up.test")
+    assert not blocked(both(served, "chain.up.test"))
+
+
+REFUSED = [
+    ("a_rule_that_is_none", ["rule", "add", "not a rule"], 1, "nothing was changed"),
+    ("a_rule_of_the_file", ["rule", "remove", "||file.rule.test^"], 1, "managed by file"),
+    ("a_rule_that_is_not_there", ["rule", "remove", "||nothing.test^"], 1, "there is no rule"),
+    ("a_group_of_the_file", ["group", "set", "kids", "--lists", "none"], 1, "managed by file"),
+    ("a_list_that_is_not_there", ["group", "set", "other", "--lists", "nothing"], 1, "nothing"),
+    ("a_file_that_is_not_there", ["lists", "add", "other", "/etc/hostname/x"], 2, "Not a directory"),
+    ("a_page_as_a_list", ["lists", "add", "page", "{folder}/page.txt"], 1, "HTML"),
+    ("a_mode_that_is_none", ["group", "set", "other", "--block-mode", "maybe"], 1, "null_address"),
+    ("a_pause_of_no_group", ["pause", "--group", "nobody"], 1, "there is no group"),
+    ("a_pause_of_no_client", ["pause", "--client", "nobody"], 1, "there is no client"),
+    ("no_pause_to_end", ["resume"], 1, "there is no such pause"),
+]
+
+
+@pytest.mark.parametrize("words,status,expected", [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_what_cannot_be_is_refused_and_changes_nothing(served, words, status, expected):
+    (served.folder / "page.txt").write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
+    before = [served.get(r) for r in ("rules", "groups", "pause")], served.get("status")["fastpath"]["filter_generation"]
+    done = served.millctl(*(w.format(folder=served.folder) for w in words), check=False)
+    assert done.returncode == status and expected in done.stderr, done
+    assert ([served.get(r) for r in ("rules", "groups", "pause")],
+            served.get("status")["fastpath"]["filter_generation"]) == before
+    assert blocked(served.ask("exact.list.test"))
+
+
+# ---- local names and safe search ----
+
+def test_local_names_are_answered_and_lead_back(served):
+    reply = both(served, "printer.home.test")
+    assert (reply.data, reply.ttls) == (["A 192.0.2.5"], [77])
+    assert both(served, "printer.home.test", "AAAA").data == ["AAAA 2001:db8::5"]
+    assert (r := both(served, "printer.home.test", "MX")).rcode == "NOERROR" and not r.data
+    assert both(served, "5.2.0.192.in-addr.arpa", "PTR").data == ["PTR printer.home.test."]
+    deep = "5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"
+    assert both(served, deep, "PTR").data == ["PTR printer.home.test."]
+    assert "CNAME two.up.test." in served.ask("x.dev.home.test").data
+    served.millctl("rewrite", "add", "extra.home.test", "192.0.2.6", "--ttl", "5")
+    assert both(served, "extra.home.test").data == ["A 192.0.2.6"]
+    served.millctl("rewrite", "remove", "extra.home.test")
+    assert both(served, "extra.home.test").data != ["A 192.0.2.6"]
+
+
+def test_safe_search_is_of_its_group_alone(served):
+    reply = served.ask("www.google.com", source=KID4)
+    assert "CNAME forcesafesearch.google.com." in reply.data and len(reply.data) == 2, reply.msg
+    assert not served.ask("www.google.com", "HTTPS", source=KID4).data
+    assert not any("CNAME" in d for d in served.ask("www.google.com").data)
+
+
+def test_the_name_by_which_browsers_ask_does_not_exist(served):
+    assert both(served, "use-application-dns.net").rcode == "NXDOMAIN"
+
+
+# ---- pauses ----
+
+def test_a_pause_lifts_blocks_at_once_and_ends_by_itself(served):
+    assert blocked(served.ask("exact.list.test"))
+    served.millctl("pause", "2")
+    start = time.monotonic()
+    assert not blocked(served.ask("exact.list.test")) and not blocked(served.ask("exact.list.test", tcp=True))
+    lane.wait_until("the pause is over", 4, lambda: blocked(served.ask("exact.list.test")))
+    assert 0.9 < time.monotonic() - start < 3.5
+    assert blocked(served.ask("exact.list.test", tcp=True))
+    assert served.get("pause") == {"pauses": []}
+
+
+def test_a_pause_is_of_a_group_or_of_a_client_alone(served):
+    for scope, name in ("group", "kids"), ("client", "phone"), ("client", KID4):
+        served.millctl("pause", f"--{scope}", name)
+        assert not blocked(served.ask("exact.list.test", source=KID4)), (scope, name)
+        assert blocked(served.ask("exact.list.test")), (scope, name)
+        served.millctl("resume", f"--{scope}", name)
+        assert blocked(served.ask("exact.list.test", source=KID4)), (scope, name)
+
+
+def test_a_pause_flips_within_a_millisecond_of_its_return(served):
+    """Of the call: the very next packet, however soon it is sent."""
+    took = []
+    for i in range(20):
+        reply = served.get("pause", "DELETE") if i % 2 else post(served, "pause", {"seconds": 60})
+        assert reply["paused"] == (i % 2 == 0)
+        start = time.monotonic()
+        assert blocked(served.client.ask("exact.list.test")) == bool(i % 2)
+        took.append(time.monotonic() - start)
+    lane.figure(f"a pause: the next answer is the other one, {1e3 * max(took):.2f} ms behind the call's return at most")
+
+
+def post(d, route, body, method="POST"):
+    c = lane._LocalConnection(d.folder / d.config["api"]["socket"], 10)
+    try:
+        c.request(method, f"/api/v1/{route}", json.dumps(body))
+        return json.loads(c.getresponse().read())
+    finally:
+        c.close()
+
+
+# ---- restarts ----
+
+def test_objects_and_pauses_outlive_a_restart_and_a_kill(daemon, addresses):
+    daemon.write(FILE)
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    daemon.millctl("rule", "add", "||kept.test^")
+    daemon.millctl("client", "set", "tv", MB4)
+    daemon.millctl("group", "set", "living", "--clients", "tv", "--lists", "none")
+    daemon.millctl("pause", "1h", "--group", "kids")
+    for end in daemon.stop, daemon.kill:
+        end()
+        daemon.start()
+        assert blocked(both(daemon, "a.kept.test"))
+        assert not blocked(daemon.ask("exact.list.test", source=MB4))
+        assert not blocked(daemon.ask("exact.list.test", source=KID4))
+        assert 3000 < daemon.get("pause")["pauses"][0]["left_s"] <= 3600
+        assert [g["origin"] for g in daemon.get("groups")["groups"]] == ["file", "file", "state"]
+
+
+def test_what_the_file_takes_over_is_said_and_kept(daemon, addresses):
+    daemon.write({"filter": {"lists": []}})
+    daemon.start()
+    daemon.millctl("group", "set", "mine", "--clients", MB4)
+    daemon.millctl("rule", "add", "||kept.test^")
+    daemon.write({"groups": [{"name": "default"}, {"name": "mine", "clients": [KID4]}]})
+    daemon.hup()
+    assert "group mine, which millctl made, is not in force" in daemon.said()
+    assert daemon.get("status")["objects"]["left_out"] == 1
+    assert daemon.get("groups/mine")["clients"] == [KID4]
+    assert blocked(daemon.ask("x.kept.test"))
+    assert "mine" in daemon.millctl("status").stdout
+    daemon.write({"filter": {"lists": []}})
+    daemon.hup()
+    assert daemon.get("groups/mine")["clients"] == [MB4]
+    assert daemon.get("status")["objects"]["left_out"] == 0
+
+
+def test_a_damaged_database_is_set_aside_and_said(daemon):
+    daemon.start()
+    daemon.millctl("rule", "add", "||lost.test^")
+    daemon.stop()
+    (daemon.folder / "state/state.db").write_bytes(b"no database any more" * 100)
+    daemon.start()
+    assert (daemon.folder / "state/state.db.damaged").exists()
+    assert "damaged" in daemon.millctl("status").stdout and "damaged" in daemon.said()
+    daemon.millctl("rule", "add", "||again.test^")
+    assert blocked(daemon.ask("x.again.test"))
+
+
+# ---- schedules ----
+
+def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    edge = now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=2 if now.second > 50 else 1)
+    daemon.write({**FILE, "groups": [
+        {"name": "default"},
+        {"name": "evening", "clients": [KID4], "rules": ["||rules.test^"],
+         "schedules": [{"from": edge.strftime("%H:%M"), "to": (edge + datetime.timedelta(hours=1)).strftime("%H:%M"),
+                        "zone": "UTC"}]}]})
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    daemon.warm("exact.list.test", source=KID4)
+    assert not blocked(daemon.ask("exact.list.test", source=KID4)) and blocked(daemon.ask("exact.list.test"))
+    generation = daemon.get("status")["fastpath"]["filter_generation"]
+    time.sleep(max(0.0, edge.timestamp() - time.time() - 0.5))
+    while not blocked(daemon.client.ask("exact.list.test", source=KID4)):
+        assert time.time() < edge.timestamp() + 1, "the schedule has not begun"
+    late = time.time() - edge.timestamp()
+    assert 0 <= late < 0.25
+    lane.figure(f"a schedule: in force {1e3 * late:.1f} ms behind its edge")
+    assert blocked(daemon.ask("x.rules.test", source=KID4))
+    assert daemon.get("status")["fastpath"]["filter_generation"] == generation
+
+
+# ---- lists from URLs ----
+
+@pytest.fixture
+def web(lab, tmp_path):
+    """An HTTP server of files in the upstream namespace."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+    process = lab.start("upstream", "/usr/bin/python3", "-m", "http.server", "8080", "-d", folder, "-b", lane.UPSTREAM4,
+                        stderr=(tmp_path / "web.log").open("w"))
+    yield folder
+    process.terminate()
+    process.wait()
+
+
+def url(name):
+    return f"http://{lane.UPSTREAM4}:8080/{name}"
+
+
+def loaded(d, name):
+    return d.get(f"lists/{name}").get("loaded")
+
+
+def test_a_list_from_a_url_comes_goes_bad_and_outlives_both(daemon, web):
+    (web / "a.txt").write_text("0.0.0.0 first.url.test\n")
+    daemon.write({"filter": {"lists": [{"name": "web", "url": url("a.txt"), "refresh": "1h"}]}})
+    daemon.start()
+    lane.wait_until("the list is in force", 10, lambda: loaded(daemon, "web"))
+    assert blocked(both(daemon, "first.url.test"))
+    (web / "a.txt").write_text("0.0.0.0 second.url.test\n0.0.0.0 first.url.test\n")
+    daemon.millctl("lists", "refresh", "web")
+    lane.wait_until("the new list is in force", 10, lambda: blocked(daemon.ask("second.url.test")))
+    (web / "a.txt").write_text("<html><body>Sign in</body></html>\n")
+    daemon.millctl("lists", "refresh")
+    lane.wait_until("the page is refused", 10, lambda: "HTML" in daemon.get("lists/web")["error"])
+    assert blocked(both(daemon, "second.url.test"))
+    (web / "a.txt").unlink()
+    daemon.stop()
+    daemon.start()
+    assert blocked(both(daemon, "second.url.test")), "the last good copy"
+    daemon.millctl("lists", "add", "more", url("b.txt"))
+    assert "not fetched" in daemon.get("lists/more")["error"]
+    (web / "b.txt").write_text("||third.url.test^\n")
+    daemon.millctl("lists", "refresh", "more")
+    lane.wait_until("the list is in force", 10, lambda: blocked(daemon.ask("x.third.url.test")))
+    daemon.millctl("lists", "remove", "more")
+    assert not blocked(daemon.ask("x.third.url.test"))
+    assert daemon.millctl("lists", "remove", "web", check=False).returncode == 1
+
+
+def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
+    names = [f"b{i}.load.test" for i in range(20000)]
+    (tmp_path / "big.txt").write_text("".join(f"0.0.0.0 {n}\n" for n in names))
+    asked = [(n, "A") for n in names[:300]] + [("exact.list.test", "A")] * 100 + [(f"u{i}.up.test", "A") for i in range(300)]
+    load = lane.Perf(lab, tmp_path, asked, 5, qps=4000)
+    for i in range(4):
+        served.millctl("lists", "add", f"big{i}", str(tmp_path / "big.txt"))
+        assert blocked(served.ask(names[-1]))
+        served.millctl("lists", "remove", f"big{i}")
+        assert not blocked(served.ask(names[-1]))
+    result = load.result()
+    assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text

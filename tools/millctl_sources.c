@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * millctl_sources.c - single lists: shown, made, taken away, fetched again.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/millctl.h"
+
+static int show_one(struct ctl *c, const json_t *o)
+{
+	json_t *lists = json_pack("{s:[O]}", "lists", o);
+
+	show_list_table(lists);
+	show_skipped(o);
+	json_decref(lists);
+	return CTL_OK;
+}
+
+int ctl_list_show(struct ctl *c)
+{
+	char path[4096];
+
+	if (!ctl_path_name(path, sizeof(path), "/lists/", c->arg, ""))
+		return ctl_wrong("the name is too long");
+	return ctl_show(c, "GET", path, show_one);
+}
+
+static int show_added(struct ctl *c, const json_t *o)
+{
+	printf("list %s is made; \"millctl lists show %s\" says what it gave\n", ctl_text(o, "name"), ctl_text(o, "name"));
+	return CTL_OK;
+}
+
+/* The daemon has another working folder, so a file is named whole. */
+static json_t *source(const char *text)
+{
+	char real[PATH_MAX];
+
+	if (!strncmp(text, "http://", 7) || !strncmp(text, "https://", 8))
+		return json_pack("{s:s}", "url", text);
+	if (!realpath(text, real)) {
+		perror(text);
+		return NULL;
+	}
+	return json_pack("{s:s}", "file", real);
+}
+
+int ctl_list_add(struct ctl *c)
+{
+	static const char *const members[] = { "--format", "--action", "--refresh" };
+	json_t *body = source(c->args[1]);
+	unsigned i;
+
+	if (!body)
+		return CTL_USAGE;
+	json_object_set_new(body, "name", json_string(c->arg));
+	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (ctl_option(c, members[i]))
+			json_object_set_new(body, members[i] + 2, json_string(ctl_option(c, members[i])));
+	return ctl_send(c, "POST", "/lists", body, show_added);
+}
+
+static int show_removed(struct ctl *c, const json_t *o)
+{
+	printf("list %s is gone\n", ctl_text(o, "name"));
+	return CTL_OK;
+}
+
+int ctl_list_remove(struct ctl *c)
+{
+	char path[4096];
+
+	if (!ctl_path_name(path, sizeof(path), "/lists/", c->arg, ""))
+		return ctl_wrong("the name is too long");
+	return ctl_show(c, "DELETE", path, show_removed);
+}
+
+static int show_refreshed(struct ctl *c, const json_t *o)
+{
+	printf("being fetched; \"millctl lists\" says what came of it\n");
+	return CTL_OK;
+}
+
+int ctl_list_refresh(struct ctl *c)
+{
+	char path[4096] = "/refresh";
+
+	if (c->arg && !ctl_path_name(path, sizeof(path), "/lists/", c->arg, "/refresh"))
+		return ctl_wrong("the name is too long");
+	return ctl_show(c, "POST", path, show_refreshed);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * objects.c - objects made at run time: stored, in force, taken away.
+ *
+ * A change is checked on a copy of the configuration, written in a transaction,
+ * compiled, committed, and put in force; what fails on the way undoes it all.
+ */
+#define LOG_ROOM "control"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "control/internal.h"
+
+#define RESOLV_CONF "/etc/resolv.conf"
+
+/* ---- the database ---- */
+
+int objects_open(struct control *c, const char *folder, struct err_at *reterr)
+{
+	char path[CONFIG_PATH_MAX + 16];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/state.db", folder);
+	err_where(reterr, NULL, 0, "state");
+	err = state_open(path, c->uid, c->gid, &c->objects, reterr);
+	if (err == -EPROTONOSUPPORT || err == -ENOMEM || err == -EBUSY)
+		return err;
+	/* A disk that takes nothing must not keep a daemon from starting. */
+	if (err) {
+		snprintf(c->objects_why, sizeof(c->objects_why), "%s", reterr->why);
+		log_err("%s: there are no objects of millctl, and none can be made", reterr->why);
+		return 0;
+	}
+	if (*state_damage(c->objects))
+		log_err("%s", state_damage(c->objects));
+	if (*state_read_only(c->objects))
+		log_warn("%s: nothing that millctl makes will be kept, so it is refused", state_read_only(c->objects));
+	return pause_load(c, reterr);
+}
+
+int objects_writable(const struct control *c, struct err_at *reterr)
+{
+	return c->objects ? 0 : err_why(reterr, -EROFS, "the state database cannot be opened: %s", c->objects_why);
+}
+
+/* ---- one object ---- */
+
+struct wanted {
+	const char *name;
+	char *body;			/* NULL: not found */
+};
+
+static int keep_body(void *arg, const struct state_object *o)
+{
+	struct wanted *w = arg;
+
+	if (strcmp(o->name, w->name))
+		return 0;
+	w->body = strdup(o->body);
+	return w->body ? -ECANCELED : -ENOMEM;
+}
+
+/* The body as it is stored (the caller's); NULL when there is none. */
+static int stored(struct control *c, const char *kind, const char *name, char **ret, struct err_at *reterr)
+{
+	struct wanted w = { .name = name };
+	int err = state_each(c->objects, kind, keep_body, &w, reterr);
+
+	*ret = w.body;
+	return err == -ECANCELED ? 0 : err;
+}
+
+/* Is it one of the file's? */
+static bool of_file(const struct config *c, const char *kind, const char *name)
+{
+	char shown[CONFIG_DNS_NAME_MAX + 2];
+	unsigned i;
+
+#define LOOK(word, array, expression)                                                          \
+	for (i = 0; !strcmp(kind, word) && i < (array).count; i++)                             \
+		if ((array).at[i].origin == CONFIG_FROM_FILE && !strcmp(expression, name))     \
+			return true;
+	LOOK("list", c->filter_lists, c->filter_lists.at[i].name)
+	LOOK("rule", c->filter_rules, c->filter_rules.at[i].text)
+	LOOK("client", c->clients, c->clients.at[i].name)
+	LOOK("group", c->groups, c->groups.at[i].name)
+#undef LOOK
+	for (i = 0; !strcmp(kind, "rewrite") && i < c->filter_rewrites.count; i++) {
+		snprintf(shown, sizeof(shown), "%s%s", c->filter_rewrites.at[i].below ? "*." : "", c->filter_rewrites.at[i].name);
+		if (c->filter_rewrites.at[i].origin == CONFIG_FROM_FILE && !strcmp(shown, name))
+			return true;
+	}
+	return false;
+}
+
+struct change {
+	struct effective_change what;	/* json NULL: take it away */
+	bool replace;
+	struct err_at *reterr;
+};
+
+/* What an error of the configuration's is for whoever makes a change. */
+static int refused(const struct change *ch, int err, const struct config_errors *errs)
+{
+	if (errs->count)
+		*ch->reterr = errs->at[0];
+	/* The database has it once, so what stands in the way is of the file. */
+	return err == -EEXIST ? -EPERM : err;
+}
+
+static int note(struct control *c, const struct change *ch, char **ret_old)
+{
+	const struct effective_change *w = &ch->what;
+	int err = objects_writable(c, ch->reterr);
+
+	if (!err)
+		err = stored(c, w->kind, w->name, ret_old, ch->reterr);
+	if (err)
+		return err;
+	if (!*ret_old && of_file(c->snapshot->config, w->kind, w->name))
+		return err_why(ch->reterr, -EPERM, "the %s %.200s is managed by file: change it in %.100s", w->kind, w->name, c->path);
+	if (!*ret_old && !w->json)
+		return err_why(ch->reterr, -ENOENT, "there is no %s \"%.200s\"", w->kind, w->name);
+	if (*ret_old && w->json && !ch->replace)
+		return err_why(ch->reterr, -EEXIST, "there is a %s \"%.200s\" already", w->kind, w->name);
+	err = state_begin(c->objects, ch->reterr);
+	if (err)
+		return err;
+	return w->json ? state_put(c->objects, w->kind, w->name, w->json, schedule_now_s(), ch->reterr) :
+			 state_delete(c->objects, w->kind, w->name, ch->reterr);
+}
+
+/* A snapshot of the configuration with the change, and its filter, ready to be put in force. */
+static int prepare(struct control *c, const struct change *ch, struct snapshot **ret, struct filter_job *job)
+{
+	struct config_errors *errs = calloc(1, sizeof(*errs));
+	struct config *config = NULL;
+	int err = errs ? effective_make(c, c->text, c->text_size, &ch->what, &config, errs) : -ENOMEM;
+
+	if (err) {
+		if (errs)
+			err = refused(ch, err, errs);
+		free(errs);
+		return err;
+	}
+	free(errs);
+	err = servers_resolve(config, RESOLV_CONF, ch->reterr);
+	if (err) {
+		config_free(config);
+		return -EINVAL;
+	}
+	err = snapshot_make(c, config, ret, ch->reterr);
+	if (!err)
+		err = fetch_want(c, config, ch->reterr);
+	if (!err)
+		err = filter_prepare(c, config, true, job, ch->reterr);
+	/* What is wrong with a file, or with what the object asks for, is not about the database. */
+	return err && err != -ENOMEM && err != -ENOSPC ? -EINVAL : err;
+}
+
+static void undo(struct control *c, const struct change *ch, const char *old)
+{
+	struct err_at at = { 0 };
+	int err = old ? state_put(c->objects, ch->what.kind, ch->what.name, old, schedule_now_s(), &at) :
+			state_delete(c->objects, ch->what.kind, ch->what.name, &at);
+
+	if (err)
+		log_err("%s %s: stored, but not in force, and it cannot be undone: %s", ch->what.kind, ch->what.name, at.why);
+}
+
+static int do_change(struct control *c, void *arg)
+{
+	const struct change *ch = arg;
+	struct filter_job job = { 0 };
+	struct snapshot *s = NULL;
+	struct err_at ignored;
+	char *old = NULL;
+	int err = note(c, ch, &old);
+
+	if (!err)
+		err = prepare(c, ch, &s, &job);
+	if (!err)
+		err = state_commit(c->objects, ch->reterr);
+	if (err)
+		goto out;
+	err = filter_adopt(c, s, &job, ch->reterr);
+	if (err) {
+		undo(c, ch, old);
+		goto out;
+	}
+	snapshot_apply(c, s);
+	s = NULL;
+	lists_sweep(c->fetch);
+	log_info("%s %s %s", ch->what.kind, ch->what.name, ch->what.json ? "is in force" : "is gone");
+out:
+	if (c->objects)
+		state_rollback(c->objects);
+	if (s)
+		fetch_want(c, c->snapshot->config, &ignored);
+	filter_job_done(&job);
+	snapshot_unref(s);
+	free(old);
+	return err;
+}
+
+int control_object_put(struct control *c, const char *kind, const char *name, const char *json, bool replace,
+		       struct err_at *reterr)
+{
+	struct change ch = { .what = { .kind = kind, .name = name, .json = json }, .replace = replace, .reterr = reterr };
+
+	return call_control(c, do_change, &ch);
+}
+
+int control_object_delete(struct control *c, const char *kind, const char *name, struct err_at *reterr)
+{
+	struct change ch = { .what = { .kind = kind, .name = name }, .reterr = reterr };
+
+	return call_control(c, do_change, &ch);
+}
+
+/* ---- looking ---- */
+
+static int take_snapshot(struct control *c, void *arg)
+{
+	struct snapshot **ret = arg;
+
+	*ret = snapshot_ref(c->snapshot);
+	return 0;
+}
+
+int control_look(struct control *c, void (*look)(const struct config *config, void *arg), void *arg)
+{
+	struct snapshot *s = NULL;
+	int err = call_control(c, take_snapshot, &s);
+
+	if (err)
+		return err;
+	look(s->config, arg);
+	snapshot_unref(s);
+	return 0;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pause.c - pauses: kept, put in force, ended in time.
+ *
+ * Of all and of groups a pause is a word of the group; of a client it is a flag
+ * in the table of clients, which is made anew.  The filter is not touched.
+ */
+#define LOG_ROOM "control"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "control/internal.h"
+
+#define LOOK_AGAIN_MS 30000		/* at the latest: somebody may set the clock */
+
+const char *const control_scope_names[CONTROL_SCOPES] = { "all", "group", "client" };
+
+/* ---- who is meant ---- */
+
+bool pause_of_group(const struct control *c, const char *group)
+{
+	unsigned i;
+
+	for (i = 0; i < c->pauses; i++)
+		if (c->pause[i].scope == CONTROL_SCOPE_ALL ||
+		    (c->pause[i].scope == CONTROL_SCOPE_GROUP && !strcmp(c->pause[i].name, group)))
+			return true;
+	return false;
+}
+
+static const struct config_client *find_client(const struct config *config, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < config->clients.count; i++)
+		if (!strcmp(config->clients.at[i].name, name))
+			return &config->clients.at[i];
+	return NULL;
+}
+
+/* An address, a prefix or "mac:..." as text. */
+static bool read_addr(const char *text, struct config_client_addr *ret)
+{
+	uint8_t *m = ret->mac;
+	int end = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->is_mac = !strncmp(text, "mac:", 4);
+	if (!ret->is_mac)
+		return addr_prefix_parse(text, &ret->prefix) == 0;
+	return sscanf(text + 4, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5], &end) == 6 &&
+	       !text[4 + end];
+}
+
+static bool group_has_mac(const struct config_group *g, const struct config *config, const uint8_t *mac)
+{
+	const struct config_client_addrs *named;
+	const struct config_member *m;
+	unsigned i, j;
+
+	for (i = 0; i < g->clients.count; i++) {
+		m = &g->clients.at[i];
+		if (!*m->name && m->addr.is_mac && !memcmp(m->addr.mac, mac, 6))
+			return true;
+		named = *m->name ? &config->clients.at[m->client].addresses : NULL;
+		for (j = 0; named && j < named->count; j++)
+			if (named->at[j].is_mac && !memcmp(named->at[j].mac, mac, 6))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * A row of a hardware address decides before all addresses, the group too.  One
+ * that no group knows is told apart by that only where nobody is told apart by address.
+ */
+static bool mac_may_stand(const struct config *config, const uint8_t *mac)
+{
+	bool others = false;
+	unsigned i;
+
+	for (i = 0; i < config->groups.count; i++) {
+		if (group_has_mac(&config->groups.at[i], config, mac))
+			return true;
+		others |= config->groups.at[i].clients.count > 0;
+	}
+	return !others;
+}
+
+static int each_addr(const struct config *config, const char *name, int (*each)(void *arg, const struct config_client_addr *a),
+		     void *arg, unsigned *ret_count)
+{
+	const struct config_client *k = find_client(config, name);
+	struct config_client_addr one;
+	unsigned i, count = 0;
+	int err = 0;
+
+	if (!k && read_addr(name, &one) && (!one.is_mac || mac_may_stand(config, one.mac))) {
+		count++;
+		err = each ? each(arg, &one) : 0;
+	}
+	for (i = 0; k && i < k->addresses.count && !err; i++) {
+		if (k->addresses.at[i].is_mac && !mac_may_stand(config, k->addresses.at[i].mac))
+			continue;
+		count++;
+		err = each ? each(arg, &k->addresses.at[i]) : 0;
+	}
+	if (ret_count)
+		*ret_count = count;
+	return err;
+}
+
+int pause_each_client(const struct control *c, const struct config *config,
+		      int (*each)(void *arg, const struct config_client_addr *a), void *arg)
+{
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < c->pauses && !err; i++)
+		if (c->pause[i].scope == CONTROL_SCOPE_CLIENT)
+			err = each_addr(config, c->pause[i].name, each, arg, NULL);
+	return err;
+}
+
+/* ---- in force ---- */
+
+/* Put the pauses of groups, or of clients, in force as they are now. */
+static int apply(struct control *c, enum control_scope scope, struct err_at *reterr)
+{
+	const struct config_groups *g = &c->snapshot->config->groups;
+	unsigned i;
+
+	if (scope == CONTROL_SCOPE_CLIENT)
+		return snapshot_renew_clients(c, reterr);
+	for (i = 0; i < g->count; i++)
+		kern_group_pause(c->kern, i, pause_of_group(c, g->at[i].name));
+	return 0;
+}
+
+static int find(const struct control *c, enum control_scope scope, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < c->pauses; i++)
+		if (c->pause[i].scope == scope && !strcmp(c->pause[i].name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+static void forget(struct control *c, unsigned i)
+{
+	memmove(&c->pause[i], &c->pause[i + 1], (c->pauses - i - 1) * sizeof(c->pause[0]));
+	c->pauses--;
+}
+
+static void on_end(uv_timer_t *t)
+{
+	struct control *c = t->data;
+
+	pause_tick(c);
+}
+
+/* End those whose time is over, and wait for the next. */
+void pause_tick(struct control *c)
+{
+	int64_t now = schedule_now_s(), next = INT64_MAX;
+	struct err_at at = { 0 };
+	struct pause ended;
+	unsigned i = 0;
+
+	while (i < c->pauses) {
+		if (!c->pause[i].until_s || c->pause[i].until_s > now) {
+			if (c->pause[i].until_s && c->pause[i].until_s < next)
+				next = c->pause[i].until_s;
+			i++;
+			continue;
+		}
+		ended = c->pause[i];
+		forget(c, i);
+		log_info("a pause has ended: %s %s", control_scope_names[ended.scope], ended.name);
+		if (c->objects && state_pause_clear(c->objects, control_scope_names[ended.scope], ended.name, &at))
+			log_warn("%s", at.why);
+		if (apply(c, ended.scope, &at))
+			log_err("%s %s: its blocks are not in force again: %s", control_scope_names[ended.scope], ended.name, at.why);
+	}
+	if (next < INT64_MAX && c->timing)
+		uv_timer_start(&c->pause_end, on_end, (uint64_t)(next - now) * 1000 < LOOK_AGAIN_MS ?
+			       (uint64_t)(next - now) * 1000 : LOOK_AGAIN_MS, 0);
+}
+
+/* ---- begun and ended ---- */
+
+struct pausing {
+	enum control_scope scope;
+	const char *name;
+	uint32_t seconds;
+	struct err_at *reterr;
+};
+
+static bool is_group(const struct config *config, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < config->groups.count; i++)
+		if (!strcmp(config->groups.at[i].name, name))
+			return true;
+	return false;
+}
+
+static int check(const struct control *c, const struct pausing *p)
+{
+	const struct config *config = c->snapshot->config;
+	struct config_client_addr one;
+	unsigned count = 0;
+
+	if (strlen(p->name) >= sizeof(c->pause[0].name))
+		return err_why(p->reterr, -EINVAL, "the name is too long");
+	if (p->scope == CONTROL_SCOPE_GROUP && !is_group(config, p->name))
+		return err_why(p->reterr, -ENOENT, "there is no group \"%s\"", p->name);
+	if (p->scope != CONTROL_SCOPE_CLIENT)
+		return 0;
+	if (!find_client(config, p->name) && !read_addr(p->name, &one))
+		return err_why(p->reterr, -ENOENT, "there is no client \"%s\", and it is no address, prefix or mac:...", p->name);
+	each_addr(config, p->name, NULL, NULL, &count);
+	return count ? 0 : err_why(p->reterr, -EINVAL, "no group knows %s by its hardware address: pause it by its address", p->name);
+}
+
+static int store(struct control *c, const struct pause *p, struct err_at *reterr)
+{
+	struct state_pause s = { .scope = control_scope_names[p->scope], .name = p->name, .until_s = p->until_s };
+	int err = objects_writable(c, reterr);
+
+	return err ? err : state_pause_set(c->objects, &s, reterr);
+}
+
+static int do_pause(struct control *c, void *arg)
+{
+	const struct pausing *p = arg;
+	struct pause made = { .scope = p->scope };
+	int err = check(c, p), i = find(c, p->scope, p->name);
+
+	if (!err && i < 0 && c->pauses == CONTROL_PAUSES_MAX)
+		err = err_why(p->reterr, -EINVAL, "there are %d pauses already", CONTROL_PAUSES_MAX);
+	if (err)
+		return err;
+	snprintf(made.name, sizeof(made.name), "%s", p->name);
+	made.until_s = p->seconds ? schedule_now_s() + p->seconds : 0;
+	err = store(c, &made, p->reterr);
+	if (err)
+		return err;
+	if (i < 0)
+		i = (int)c->pauses++;
+	c->pause[i] = made;
+	err = apply(c, p->scope, p->reterr);
+	pause_tick(c);
+	return err;
+}
+
+int control_pause(struct control *c, enum control_scope scope, const char *name, uint32_t seconds,
+		  struct err_at *reterr)
+{
+	struct pausing p = { .scope = scope, .name = name, .seconds = seconds, .reterr = reterr };
+
+	return call_control(c, do_pause, &p);
+}
+
+static int do_resume(struct control *c, void *arg)
+{
+	const struct pausing *p = arg;
+	int i = find(c, p->scope, p->name), err;
+
+	if (i < 0)
+		return err_why(p->reterr, -ENOENT, "there is no such pause");
+	err = objects_writable(c, p->reterr);
+	if (!err)
+		err = state_pause_clear(c->objects, control_scope_names[p->scope], p->name, p->reterr);
+	if (err && err != -ENOENT)
+		return err;
+	forget(c, (unsigned)i);
+	return apply(c, p->scope, p->reterr);
+}
+
+int control_resume(struct control *c, enum control_scope scope, const char *name, struct err_at *reterr)
+{
+	struct pausing p = { .scope = scope, .name = name, .reterr = reterr };
+
+	return call_control(c, do_resume, &p);
+}
+
+struct pauses_wanted {
+	struct control_pause *at;
+	unsigned max;
+};
+
+static int make_pauses(struct control *c, void *arg)
+{
+	const struct pauses_wanted *w = arg;
+	int64_t now = schedule_now_s();
+	unsigned i;
+
+	for (i = 0; i < c->pauses && i < w->max; i++) {
+		w->at[i].scope = c->pause[i].scope;
+		memcpy(w->at[i].name, c->pause[i].name, sizeof(w->at[i].name));
+		w->at[i].left_s = !c->pause[i].until_s ? 0 : c->pause[i].until_s > now ? (uint32_t)(c->pause[i].until_s - now) : 1;
+	}
+	return (int)i;
+}
+
+int control_pauses(struct control *c, struct control_pause *ret, unsigned max)
+{
+	struct pauses_wanted w = { .at = ret, .max = max };
+
+	return call_control(c, make_pauses, &w);
+}
+
+/* ---- at start ---- */
+
+static int take(void *arg, const struct state_pause *p)
+{
+	struct control *c = arg;
+	struct pause *to = &c->pause[c->pauses];
+	int i;
+
+	for (i = 0; i < CONTROL_SCOPES; i++)
+		if (!strcmp(p->scope, control_scope_names[i]))
+			break;
+	if (i == CONTROL_SCOPES || c->pauses == CONTROL_PAUSES_MAX || strlen(p->name) >= sizeof(to->name))
+		return 0;
+	*to = (struct pause){ .scope = (enum control_scope)i, .until_s = p->until_s };
+	snprintf(to->name, sizeof(to->name), "%s", p->name);
+	c->pauses++;
+	return 0;
+}
+
+int pause_load(struct control *c, struct err_at *reterr)
+{
+	int64_t now = schedule_now_s();
+	unsigned i = 0;
+	int err = c->objects ? state_pause_each(c->objects, take, c, reterr) : 0;
+
+	/* Those that ended while nobody was here; the file forgets them at the first tick. */
+	while (i < c->pauses)
+		if (c->pause[i].until_s && c->pause[i].until_s <= now)
+			forget(c, i);
+		else
+			i++;
+	return err;
+}
