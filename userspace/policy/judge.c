@@ -3,7 +3,8 @@
  * judge.c - weighs all that is said of a name.
  *
  * Strength is what enum mr_verdict_kind orders, with rewrites in the place of
- * "ask".  Among equals the one with more labels wins, then the very name before
+ * "ask".  Among rewrites those that were written here come before those of
+ * lists.  Among equals the one with more labels wins, then the very name before
  * the name with all below (the kernel looks in this order), then the lower
  * source.
  */
@@ -35,6 +36,7 @@ struct word {
 	unsigned strength;
 	unsigned depth;
 	bool exact;
+	bool own;			/* a rewrite that is no list's */
 	unsigned source;
 	enum judge_step step;
 	const struct rule *rule;
@@ -61,6 +63,8 @@ static bool is_before(const struct word *a, const struct word *b)
 {
 	if (a->strength != b->strength)
 		return a->strength > b->strength;
+	if (a->own != b->own)
+		return a->own;
 	if (a->depth != b->depth)
 		return a->depth > b->depth;
 	if (a->exact != b->exact)
@@ -161,7 +165,15 @@ static bool same_answer(const struct rule_answer *a, const struct rule_answer *b
 	       (!a->rdata_len || !memcmp(a->rdata, b->rdata, a->rdata_len));
 }
 
-/* "@@...$dnsrewrite" lifts all rewrites, with a value that one; important rewrites by important exceptions alone. */
+static bool is_own(const struct judge *j, const struct rule *rule)
+{
+	return rule->source >= j->lists;
+}
+
+/*
+ * "@@...$dnsrewrite" lifts all rewrites, with a value that one; important
+ * rewrites by important exceptions alone, those written here by such alone.
+ */
 static bool is_lifted(const struct weighing *w, const struct rule *rule)
 {
 	const struct rule *e;
@@ -171,15 +183,18 @@ static bool is_lifted(const struct weighing *w, const struct rule *rule)
 		e = w->exception[i];
 		if (rule->action == FILTER_IMPORTANT_BLOCK && e->action != FILTER_IMPORTANT_ALLOW)
 			continue;
+		if (is_own(w->j, rule) && !is_own(w->j, e))
+			continue;
 		if (e->answer->kind == RULE_ANSWER_ANY || same_answer(e->answer, rule->answer))
 			return true;
 	}
 	return false;
 }
 
-static struct word word_of_rewrite(const struct rule *rule)
+static struct word word_of_rewrite(const struct judge *j, const struct rule *rule)
 {
 	return (struct word){
+		.own = is_own(j, rule),
 		.strength = REWRITE, .depth = rule->labels, .source = rule->source, .step = JUDGE_rewrite, .rule = rule,
 		.exact = rule->kind == RULE_NAME && rule->reach == RULE_EXACT };
 }
@@ -199,7 +214,7 @@ static void tell_rewrites(const struct weighing *w, struct judge_result *ret)
 	unsigned i, turn;
 
 	for (i = 0; i < w->rewrites && ret->rewrites < JUDGE_REWRITES_MAX; i++) {
-		word = word_of_rewrite(w->rewrite[i]);
+		word = word_of_rewrite(w->j, w->rewrite[i]);
 		if (word.depth == w->best.depth && word.exact == w->best.exact && word.source == w->best.source)
 			ret->rewrite[ret->rewrites++] = w->rewrite[i];
 	}
@@ -222,7 +237,7 @@ static void weigh_rewrites(struct weighing *w)
 			w->rewrite[kept++] = w->rewrite[i];
 	w->rewrites = kept;
 	for (i = 0; i < kept; i++) {
-		word = word_of_rewrite(w->rewrite[i]);
+		word = word_of_rewrite(w->j, w->rewrite[i]);
 		weigh(w, &word);
 	}
 }

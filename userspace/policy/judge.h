@@ -29,6 +29,7 @@ struct judge {
 	const struct mr_secret *secret;	/* for names too deep for the kernel */
 	const struct judge_group *group;
 	unsigned groups;
+	unsigned lists;			/* sources below it are lists: their rewrites come behind those that were written here */
 	unsigned safe_search;		/* number of that source, lifted by a pause; UINT_MAX: none */
 };
 

@@ -252,6 +252,46 @@ static void names_too_deep_for_the_kernel_are_judged(void **state)
 	court_close(&c);
 }
 
+/* Sources 0 and 1 are lists: neither their rewrites nor their exceptions stand against what is written here. */
+static void own_rewrites_come_before_those_of_lists(void **state)
+{
+	static const struct said rules[] = {
+		{ .source = 0, .name = "a.b", REC(1) },
+		{ .source = 2, .name = "b", BELOW, REC(2) },
+		{ .source = 0, .name = "c.b", .action = FILTER_ALLOW, .answer = SAID_ANY },
+		{ .source = 1, .name = "d", REC(3) },
+		{ .source = 0, .name = "d", .action = FILTER_ALLOW, .answer = SAID_ANY },
+		{ .source = 1, .name = "e", REC(4) },
+		{ .source = 3, .name = "f", REC(5) },
+		{ .source = 2, .name = "f", .action = FILTER_ALLOW, .answer = SAID_ANY },
+	};
+	struct judge_result r;
+	struct court c;
+	unsigned i;
+
+	court_init(&c);
+	for (i = 0; i < COUNT_OF(rules); i++)
+		assert_int_equal(court_say(&c, &rules[i]), 1);
+	court_open(&c);
+	c.judge.lists = 2;
+	r = court_judge(&c, "a.b", A, 0, false, NULL);
+	assert_int_equal(r.rewrites, 1);
+	assert_int_equal(r.source, 2);
+	r = court_judge(&c, "c.b", A, 0, false, NULL);
+	assert_int_equal(r.rewrites, 1);
+	assert_int_equal(court_judge(&c, "d", A, 0, false, NULL).rewrites, 0);
+	assert_int_equal(court_judge(&c, "e", A, 0, false, NULL).rewrites, 1);
+	assert_int_equal(court_judge(&c, "f", A, 0, false, NULL).rewrites, 0);
+	/* where a group does not use what is written here, the list's counts */
+	atomic_store(&c.uses[0][2], 0);
+	court_sit(&c);
+	c.judge.lists = 2;
+	r = court_judge(&c, "a.b", A, 0, false, NULL);
+	assert_int_equal(r.rewrites, 1);
+	assert_int_equal(r.source, 0);
+	court_close(&c);
+}
+
 static void folded_sets_count_as_blocks(void **state)
 {
 	struct court c;
@@ -737,17 +777,18 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[9 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[10 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
 		cmocka_unit_test(folded_sets_count_as_blocks),
+		cmocka_unit_test(own_rewrites_come_before_those_of_lists),
 		cmocka_unit_test(judgement_is_as_written),
 		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 8, i;
+	size_t n = 9, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
