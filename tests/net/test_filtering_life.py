@@ -139,7 +139,8 @@ def test_a_list_from_a_url_comes_goes_bad_and_outlives_both(daemon, web):
     daemon.start()
     assert blocked(both(daemon, "second.url.test")), "the last good copy"
     daemon.millctl("lists", "add", "more", url("b.txt"))
-    assert "not fetched" in daemon.get("lists/more")["error"]
+    lane.wait_until("it is said that there is none", 10, lambda: "404" in daemon.get("lists/more")["error"])
+    assert not loaded(daemon, "more")
     (web / "b.txt").write_text("||third.url.test^\n")
     daemon.millctl("lists", "refresh", "more")
     lane.wait_until("the list is in force", 10, lambda: blocked(daemon.ask("x.third.url.test")))
