@@ -103,6 +103,22 @@ static void add_reloads(struct table *t, const json_t *o)
 	table_row(t, "reloads", line);
 }
 
+static void add_objects(struct table *t, const json_t *o)
+{
+	const char *trouble = ctl_text(o, "objects.trouble");
+	char line[1200];
+	int n;
+
+	n = snprintf(line, sizeof(line), "%s made with millctl, %s pauses", show_number(ctl_number(o, "objects.in_force")),
+		     show_number(ctl_number(o, "objects.pauses")));
+	if (ctl_number(o, "objects.left_out"))
+		n += snprintf(line + n, sizeof(line) - (size_t)n, "; %s more are not in force: %s",
+			      show_number(ctl_number(o, "objects.left_out")), ctl_text(o, "objects.why"));
+	if (*trouble && n < (int)sizeof(line))
+		snprintf(line + n, sizeof(line) - (size_t)n, "; %s", trouble);
+	table_row(t, "objects", line);
+}
+
 static void add_fastpath(struct table *t, const json_t *o)
 {
 	char line[400];
@@ -136,6 +152,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s", show_number(ctl_number(o, "filter.entries")),
 		 show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
 	table_row(t, "filter", line);
+	add_objects(t, o);
 	add_counts(t, stats);
 	add_reloads(t, o);
 	table_print(t, 2);
@@ -179,7 +196,8 @@ void show_skipped(const json_t *list)
 	size_t i;
 
 	if (json_object_size(reasons))
-		printf("\n%s (%s):\n", ctl_text(list, "name"), ctl_text(list, "file"));
+		printf("\n%s (%s):\n", ctl_text(list, "name"), *ctl_text(list, "fetch.url") ? ctl_text(list, "fetch.url") :
+		       ctl_text(list, "file"));
 	json_object_foreach(reasons, name, reason) {
 		printf("  %s  %s: %s\n", show_number(ctl_number(reason, "lines")), name, ctl_text(reason, "why"));
 		if (!strcmp(name, "empty"))

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 
 import pytest  # noqa: E402
 
+import filters  # noqa: E402
 import lane  # noqa: E402
 
 
@@ -65,6 +66,16 @@ def folder(tmp_path_factory, request):
     for p in (path, path.parent, path.parent.parent):
         p.chmod(0o755)
     return path
+
+
+@pytest.fixture(scope="module")
+def addresses(lab):
+    """More addresses of the client's interface."""
+    for address in filters.KID4, filters.MB4:
+        lab.run("client", "ip", "addr", "add", f"{address}/24", "dev", "mrc0", check=False)
+    yield
+    for address in filters.KID4, filters.MB4:
+        lab.run("client", "ip", "addr", "del", f"{address}/24", "dev", "mrc0", check=False)
 
 
 @pytest.fixture

@@ -108,15 +108,21 @@ static json_t *fastpath(const struct kern_status *k)
 
 #define BOUND(n, array) ((n) < sizeof(array) / sizeof((array)[0]) ? (n) : sizeof(array) / sizeof((array)[0]))
 
+static json_t *objects(const struct control_status *s)
+{
+	return json_pack("{s:i, s:i, s:o, s:o, s:i}", "in_force", (int)s->objects, "left_out", (int)s->objects_left_out, "why",
+			 TEXT(s->objects_why), "trouble", TEXT(s->objects_trouble), "pauses", (int)s->pauses);
+}
+
 json_t *render_status(const struct control_status *s)
 {
-	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o}}", "version",
+	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:{s:o, s:o, s:o}}", "version",
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
 			 addresses(s->server, BOUND(s->servers, s->server)), "fastpath", fastpath(&s->kern), "filter",
 			 "entries", render_u64(s->filter_entries), "asked", render_u64(s->filter_asked), "lists",
-			 render_u64(s->lists), "reloads", "done", render_u64(s->reloads), "failed",
+			 render_u64(s->lists), "objects", objects(s), "reloads", "done", render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error));
 }
 
@@ -148,6 +154,21 @@ static json_t *skip_row(const struct list_report *r, unsigned skip)
 			 examples);
 }
 
+static json_t *when(int64_t s)
+{
+	return s ? json_integer(s) : json_null();
+}
+
+/* Of a list from a URL; null for a file. */
+static json_t *fetch(const struct control_list *l)
+{
+	if (!*l->url)
+		return json_null();
+	return json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "url", TEXT(l->url), "now", l->fetching, "bytes",
+			 render_u64(l->bytes), "last_try", when(l->last_try_s), "last_good", when(l->last_good_s), "next_try",
+			 when(l->next_try_s));
+}
+
 json_t *render_list(const struct control_list *l)
 {
 	const struct list_report *r = &l->report;
@@ -163,11 +184,15 @@ json_t *render_list(const struct control_list *l)
 			skipped += r->skipped[i];
 		json_object_set_new(reasons, list_skip_names[i], skip_row(r, i));
 	}
-	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", TEXT(l->name), "file",
-			 TEXT(l->file), "loaded", l->loaded, "error", TEXT(l->error), "lines", render_u64(r->lines), "names",
-			 render_u64(r->exact + r->subtree), "exact", render_u64(r->exact), "subtree",
-			 render_u64(r->subtree), "allow", render_u64(r->allow), "duplicates", render_u64(r->duplicates),
-			 "skipped", render_u64(skipped), "reasons", reasons);
+	return json_pack("{s:o, s:s, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "name", TEXT(l->name), "origin", l->origin == CONFIG_FROM_FILE ? "file" : "state", "file",
+			 TEXT(l->file), "fetch", fetch(l), "format", list_format_names[l->format], "action",
+			 l->action == CONFIG_LIST_ALLOW ? "allow" : "block", "loaded", l->loaded, "error", TEXT(l->error),
+			 "lines", render_u64(r->lines), "names", render_u64(r->exact + r->subtree), "exact",
+			 render_u64(r->exact), "subtree", render_u64(r->subtree), "allow", render_u64(r->allow), "regex",
+			 render_u64(r->regex), "rewrite", render_u64(r->rewrite), "address", render_u64(r->address), "route",
+			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "skipped", render_u64(skipped),
+			 "reasons", reasons);
 }
 
 json_t *render_lists(const struct control_list *l, unsigned count)

@@ -69,10 +69,20 @@ void control_stop(struct control *c, bool started);
 
 struct control_list {
 	char name[64];
-	char file[256];
+	enum config_origin origin;
+	char file[256];			/* or the copy of what a URL gave */
+	char url[512];			/* without user, password and query; "" for a file */
+	enum config_list_format format;
+	enum config_list_action action;
 	bool loaded;			/* in force; false: never read, or the last try failed and nothing older is there */
 	char error[256];		/* of the last try; "" when it went well */
 	struct list_report report;
+	/* of one from a URL; seconds since 1970, 0: never */
+	bool fetching;
+	uint64_t bytes;			/* of the copy */
+	int64_t last_try_s;
+	int64_t last_good_s;
+	int64_t next_try_s;
 };
 
 struct control_status {
@@ -90,6 +100,11 @@ struct control_status {
 	uint64_t filter_entries;
 	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */
 	unsigned lists;
+	unsigned objects;		/* made at run time and in force */
+	unsigned objects_left_out;	/* made, but they cannot be in force beside what the file says */
+	char objects_why[512];		/* why the first of those cannot */
+	char objects_trouble[512];	/* of the state database: damaged, read alone, or not there; "" otherwise */
+	unsigned pauses;
 	uint64_t reloads;
 	uint64_t reloads_failed;
 	char reload_error[512];		/* of the last failed one since the last good one; "" otherwise */

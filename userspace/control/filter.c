@@ -166,6 +166,9 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	if (!err)
 		err = kern_filter_publish(c->kern, made->filter, v, s->judge.groups, &s->judge.filter, &mapped, reterr);
 	s->filter = s->judge.filter;
+	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
+	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
+		kern_flush_all(c->kern);
 	if (!err && !mapped) {
 		s->owned.filter = made->filter;
 		s->owned.verdicts = v;

@@ -9,6 +9,32 @@
 
 _Static_assert(CONFIG_LISTEN_MAX <= CONFIG_ADDRS_MAX && CONFIG_SERVERS_MAX <= CONFIG_ADDRS_MAX, "all of them are shown");
 
+static unsigned count_made(const struct config *f)
+{
+	unsigned i, n = 0;
+
+#define COUNT(array)                                                            \
+	for (i = 0; i < (array).count; i++)                                     \
+		n += (array).at[i].origin == CONFIG_FROM_STATE;
+	COUNT(f->filter_lists)
+	COUNT(f->filter_rules)
+	COUNT(f->filter_rewrites)
+	COUNT(f->clients)
+	COUNT(f->groups)
+#undef COUNT
+	return n;
+}
+
+static void objects_status(const struct control *c, struct control_status *s)
+{
+	s->objects = count_made(c->snapshot->config);
+	s->objects_left_out = c->dropped;
+	memcpy(s->objects_why, c->dropped_why, sizeof(s->objects_why));
+	snprintf(s->objects_trouble, sizeof(s->objects_trouble), "%s", !c->objects ? c->objects_why :
+		 *state_read_only(c->objects) ? state_read_only(c->objects) : state_damage(c->objects));
+	s->pauses = c->pauses;
+}
+
 static int make_status(struct control *c, void *arg)
 {
 	const struct config *f = c->snapshot->config;
@@ -29,6 +55,7 @@ static int make_status(struct control *c, void *arg)
 	s->filter_entries = c->snapshot->filter.unit->entries;
 	s->filter_asked = c->filter_asked;
 	s->lists = f->filter_lists.count;
+	objects_status(c, s);
 	s->reloads = c->reloads;
 	s->reloads_failed = c->reloads_failed;
 	memcpy(s->reload_error, c->reload_error, sizeof(s->reload_error));
@@ -45,6 +72,24 @@ struct lists_wanted {
 	unsigned max;
 };
 
+static void list_from_url(const struct control *c, const struct config_list *l, struct control_list *o)
+{
+	struct lists_status st;
+
+	if (lists_find(c->fetch, l->name, &st))
+		return;
+	snprintf(o->url, sizeof(o->url), "%s", st.shown);
+	snprintf(o->file, sizeof(o->file), "%.255s", st.have ? st.path : "");
+	/* Why there is nothing yet, rather than that. */
+	if (*st.error)
+		snprintf(o->error, sizeof(o->error), "%.255s", st.error);
+	o->fetching = st.fetching;
+	o->bytes = st.bytes;
+	o->last_try_s = st.last_try_s;
+	o->last_good_s = st.last_good_s;
+	o->next_try_s = st.next_try_s;
+}
+
 static int make_lists(struct control *c, void *arg)
 {
 	const struct config_lists *l = &c->snapshot->config->filter_lists;
@@ -56,12 +101,17 @@ static int make_lists(struct control *c, void *arg)
 
 		memset(o, 0, sizeof(*o));
 		snprintf(o->name, sizeof(o->name), "%s", l->at[i].name);
-		snprintf(o->file, sizeof(o->file), "%.255s", l->at[i].file);
+		snprintf(o->file, sizeof(o->file), "%.255s", l->at[i].file ? l->at[i].file : "");
+		o->origin = l->at[i].origin;
+		o->format = l->at[i].format;
+		o->action = l->at[i].action;
 		if (c->lists) {
 			o->loaded = c->lists[i].loaded;
 			o->report = c->lists[i].report;
 			memcpy(o->error, c->lists[i].error, sizeof(o->error));
 		}
+		if (l->at[i].url)
+			list_from_url(c, &l->at[i], o);
 	}
 	return (int)i;
 }

@@ -52,6 +52,10 @@ int control_status(struct control *c, struct control_status *s)
 	s->kern.answers_max = 200000;
 	s->filter_entries = UINT64_MAX;
 	s->lists = 1;
+	s->objects = 3;
+	s->objects_left_out = 1;
+	snprintf(s->objects_why, sizeof(s->objects_why), "group mine: managed by file");
+	s->pauses = 2;
 	return fake.error;
 }
 
@@ -64,6 +68,10 @@ int control_lists(struct control *c, struct control_list *l, unsigned max)
 	snprintf(l->name, sizeof(l->name), "starter");
 	snprintf(l->file, sizeof(l->file), "lists/starter.txt");
 	l->loaded = true;
+	snprintf(l->url, sizeof(l->url), "https://l.example/a");
+	l->bytes = 77;
+	l->next_try_s = 1700000000;
+	r->regex = 2;
 	r->lines = 20;
 	r->exact = 10;
 	r->subtree = 3;

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What outlives the daemon, what comes by itself: dead daemons, restarts, damage, schedules, lists from URLs."""
+import datetime
+import time
+
+import pytest
+
+import lane
+from filters import FILE, KID4, MB4, blocked, both
+
+
+def test_two_groups_are_answered_differently_with_the_daemon_dead(daemon, addresses):
+    daemon.write(FILE)
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    for source in lane.CLIENT4, KID4:
+        daemon.ask("games.test", source=source)
+    daemon.warm("games.test", source=lane.CLIENT4)
+    daemon.kill()
+    assert daemon.client.ask("games.test", source=lane.CLIENT4).rcode == "NOERROR"
+    assert daemon.client.ask("games.test", source=KID4).rcode == "NXDOMAIN"
+    assert daemon.client.ask("exact.list.test", source=lane.CLIENT4).data == ["A 0.0.0.0"]
+
+
+# ---- restarts ----
+
+def test_objects_and_pauses_outlive_a_restart_and_a_kill(daemon, addresses):
+    daemon.write(FILE)
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    daemon.millctl("rule", "add", "||kept.test^")
+    daemon.millctl("client", "set", "tv", MB4)
+    daemon.millctl("group", "set", "living", "--clients", "tv", "--lists", "none")
+    daemon.millctl("pause", "1h", "--group", "kids")
+    for end in daemon.stop, daemon.kill:
+        end()
+        daemon.start()
+        assert blocked(both(daemon, "a.kept.test"))
+        assert not blocked(daemon.ask("exact.list.test", source=MB4))
+        assert not blocked(daemon.ask("exact.list.test", source=KID4))
+        assert 3000 < daemon.get("pause")["pauses"][0]["left_s"] <= 3600
+        assert [g["origin"] for g in daemon.get("groups")["groups"]] == ["file", "file", "state"]
+
+
+def test_what_the_file_takes_over_is_said_and_kept(daemon, addresses):
+    daemon.write({"filter": {"lists": []}})
+    daemon.start()
+    daemon.millctl("group", "set", "mine", "--clients", MB4)
+    daemon.millctl("rule", "add", "||kept.test^")
+    daemon.write({"groups": [{"name": "default"}, {"name": "mine", "clients": [KID4]}]})
+    daemon.hup()
+    assert "group mine, which millctl made, is not in force" in daemon.said()
+    assert daemon.get("status")["objects"]["left_out"] == 1
+    assert daemon.get("groups/mine")["clients"] == [KID4]
+    assert blocked(daemon.ask("x.kept.test"))
+    assert "mine" in daemon.millctl("status").stdout
+    daemon.write({"filter": {"lists": []}})
+    daemon.hup()
+    assert daemon.get("groups/mine")["clients"] == [MB4]
+    assert daemon.get("status")["objects"]["left_out"] == 0
+
+
+def test_a_damaged_database_is_set_aside_and_said(daemon):
+    daemon.start()
+    daemon.millctl("rule", "add", "||lost.test^")
+    daemon.stop()
+    (daemon.folder / "state/state.db").write_bytes(b"no database any more" * 100)
+    daemon.start()
+    assert (daemon.folder / "state/state.db.damaged").exists()
+    assert "damaged" in daemon.millctl("status").stdout and "damaged" in daemon.said()
+    daemon.millctl("rule", "add", "||again.test^")
+    assert blocked(daemon.ask("x.again.test"))
+
+
+# ---- schedules ----
+
+def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    edge = now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=2 if now.second > 50 else 1)
+    daemon.write({**FILE, "groups": [
+        {"name": "default"},
+        {"name": "evening", "clients": [KID4], "rules": ["||rules.test^"],
+         "schedules": [{"from": edge.strftime("%H:%M"), "to": (edge + datetime.timedelta(hours=1)).strftime("%H:%M"),
+                        "zone": "UTC"}]}]})
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    daemon.warm("exact.list.test", source=KID4)
+    assert not blocked(daemon.ask("exact.list.test", source=KID4)) and blocked(daemon.ask("exact.list.test"))
+    generation = daemon.get("status")["fastpath"]["filter_generation"]
+    time.sleep(max(0.0, edge.timestamp() - time.time() - 0.5))
+    while not blocked(daemon.client.ask("exact.list.test", source=KID4)):
+        assert time.time() < edge.timestamp() + 1, "the schedule has not begun"
+    late = time.time() - edge.timestamp()
+    assert 0 <= late < 0.25
+    lane.figure(f"a schedule: in force {1e3 * late:.1f} ms behind its edge")
+    assert blocked(daemon.ask("x.rules.test", source=KID4))
+    assert daemon.get("status")["fastpath"]["filter_generation"] == generation
+
+
+# ---- lists from URLs ----
+
+@pytest.fixture
+def web(lab, tmp_path):
+    """An HTTP server of files in the upstream namespace."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+    process = lab.start("upstream", "/usr/bin/python3", "-m", "http.server", "8080", "-d", folder, "-b", lane.UPSTREAM4,
+                        stderr=(tmp_path / "web.log").open("w"))
+    yield folder
+    process.terminate()
+    process.wait()
+
+
+def url(name):
+    return f"http://{lane.UPSTREAM4}:8080/{name}"
+
+
+def loaded(d, name):
+    return d.get(f"lists/{name}").get("loaded")
+
+
+def test_a_list_from_a_url_comes_goes_bad_and_outlives_both(daemon, web):
+    (web / "a.txt").write_text("0.0.0.0 first.url.test\n")
+    daemon.write({"filter": {"lists": [{"name": "web", "url": url("a.txt"), "refresh": "1h"}]}})
+    daemon.start()
+    lane.wait_until("the list is in force", 10, lambda: loaded(daemon, "web"))
+    assert blocked(both(daemon, "first.url.test"))
+    time.sleep(1.1)			# HTTP tells times in seconds
+    (web / "a.txt").write_text("0.0.0.0 second.url.test\n0.0.0.0 first.url.test\n")
+    daemon.millctl("lists", "refresh", "web")
+    lane.wait_until("the new list is in force", 10, lambda: blocked(daemon.ask("second.url.test")))
+    time.sleep(1.1)
+    (web / "a.txt").write_text("<html><body>Sign in</body></html>\n")
+    daemon.millctl("lists", "refresh")
+    lane.wait_until("the page is refused", 10, lambda: "HTML" in daemon.get("lists/web")["error"])
+    assert blocked(both(daemon, "second.url.test"))
+    (web / "a.txt").unlink()
+    daemon.stop()
+    daemon.start()
+    assert blocked(both(daemon, "second.url.test")), "the last good copy"
+    daemon.millctl("lists", "add", "more", url("b.txt"))
+    assert "not fetched" in daemon.get("lists/more")["error"]
+    (web / "b.txt").write_text("||third.url.test^\n")
+    daemon.millctl("lists", "refresh", "more")
+    lane.wait_until("the list is in force", 10, lambda: blocked(daemon.ask("x.third.url.test")))
+    daemon.millctl("lists", "remove", "more")
+    assert not blocked(daemon.ask("x.third.url.test"))
+    assert daemon.millctl("lists", "remove", "web", check=False).returncode == 1
