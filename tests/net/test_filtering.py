@@ -45,6 +45,12 @@ def test_a_group_by_hardware_address_holds_in_both_worlds(served, lab):
         assert not blocked(served.ask("exact.list.test"))
         assert not blocked(served.ask("exact.list.test", tcp=True))
         assert not blocked(served.ask("exact.list.test", server=lane.SERVER6))
+        served.millctl("group", "set", "wired", "--lists", "list")
+        assert blocked(served.ask("exact.list.test"))
+        served.millctl("pause", "--client", lane.CLIENT4)
+        assert not blocked(served.ask("exact.list.test")) and not blocked(served.ask("exact.list.test", tcp=True))
+        served.millctl("resume", "--client", lane.CLIENT4)
+        assert blocked(served.ask("exact.list.test")) and blocked(served.ask("exact.list.test", tcp=True))
     finally:
         served.millctl("group", "delete", "wired")
     assert blocked(served.ask("exact.list.test")) and blocked(served.ask("exact.list.test", tcp=True))

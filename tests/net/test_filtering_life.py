@@ -146,3 +146,29 @@ def test_a_list_from_a_url_comes_goes_bad_and_outlives_both(daemon, web):
     daemon.millctl("lists", "remove", "more")
     assert not blocked(daemon.ask("x.third.url.test"))
     assert daemon.millctl("lists", "remove", "web", check=False).returncode == 1
+
+
+def test_a_list_that_is_never_refreshed_is_fetched_at_a_reload(daemon, web):
+    (web / "once.txt").write_text("0.0.0.0 first.once.test\n")
+    daemon.write({"filter": {"lists": [{"name": "once", "url": url("once.txt"), "refresh": "never"}]}})
+    daemon.start()
+    lane.wait_until("the list is in force", 10, lambda: loaded(daemon, "once"))
+    time.sleep(1.1)
+    (web / "once.txt").write_text("0.0.0.0 second.once.test\n")
+    daemon.hup()
+    lane.wait_until("the list is fetched anew", 10, lambda: blocked(daemon.ask("second.once.test")))
+    assert not blocked(daemon.ask("first.once.test"))
+
+
+def test_a_list_that_needs_a_name_is_fetched_by_the_bootstrap_server(daemon, lab, tmp_path, web):
+    names = lane.Stub(lab, tmp_path, "--rule", f"web.boot.test A a={lane.UPSTREAM4}", port=5303, name="bootstrap")
+    (web / "boot.txt").write_text("0.0.0.0 first.boot.example\n")
+    try:
+        daemon.write({"upstreams": {"bootstrap": [f"{lane.UPSTREAM4}:5303"]},
+                      "filter": {"lists": [{"name": "boot", "url": "http://web.boot.test:8080/boot.txt"}]}})
+        daemon.start()
+        lane.wait_until("the list is in force", 10, lambda: loaded(daemon, "boot"))
+        assert blocked(both(daemon, "first.boot.example"))
+        assert names.queries("web.boot.test", "A")
+    finally:
+        names.stop()
