@@ -16,7 +16,7 @@ function room_of(path,  p, n) {
 }
 # Headers of the C library and of POSIX are everybody`s.
 function is_libc(h) {
-	return h ~ /^(assert|ctype|dirent|errno|fcntl|getopt|glob|grp|ifaddrs|inttypes|limits|locale|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|syslog|termios|threads|time|unistd|wchar)\.h$/ ||
+	return h ~ /^(assert|ctype|dirent|errno|fcntl|getopt|glob|grp|ifaddrs|inttypes|limits|locale|malloc|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|syslog|termios|threads|time|unistd|wchar)\.h$/ ||
 	       h ~ /^(arpa|net|netinet|netpacket)\// || (h ~ /^sys\// && h != "sys/capability.h")
 }
 function may(list, what,  a, n, i) {

@@ -20,7 +20,8 @@ static const char *const seconds[] = {
 };
 static const char *const tops[] = { "com", "net", "org", "example" };
 static const char *const patterns[] = {
-	"^ads[0-9]+\\.", "track", "(^|\\.)cdn[0-9]*\\.", "\\.shop[0-9]+\\.com$", "^m\\.", "metrics\\..*\\.net$", "^(www\\.)?bank[0-9]*\\.org$",
+	"^ads[0-9]+\\.", "track", "(^|\\.)cdn[0-9]*\\.", "\\.shop[0-9]+\\.com$", "^m\\.", "metrics\\..*\\.net$",
+	"^(www\\.)?bank[0-9]*\\.org$",
 	"^stat\\.",
 };
 
@@ -242,10 +243,25 @@ static bool holds(const struct rule_condition *c, const struct pairs_question *q
 	return is != c->client[0].not;
 }
 
+/* Whether the very same is said of the names below alone: both together are one rule about the name with all below. */
+static bool has_other_half(const struct pairs_world *w, const struct pairs_rule *rule)
+{
+	const struct pairs_rule *other;
+
+	for (int i = w->first[hash(rule->text)]; i; i = other->next) {
+		other = &w->rule[i - 1];
+		if (other->item.reach == RULE_BELOW && other->source == rule->source && !strcmp(other->text, rule->text) &&
+		    other->item.action == rule->item.action && !other->item.condition && !other->item.answer)
+			return true;
+	}
+	return false;
+}
+
 static void weigh(struct reading *r, const struct pairs_rule *rule)
 {
 	unsigned strength = rule->item.answer ? REWRITE : (unsigned)rule->item.action;
-	bool exact = rule->item.kind == RULE_NAME && rule->item.reach == RULE_EXACT, wins;
+	bool exact = rule->item.kind == RULE_NAME && rule->item.reach == RULE_EXACT &&
+		     (rule->item.condition || rule->item.answer || !has_other_half(r->w, rule)), wins;
 	struct pairs_outcome *o = r->o;
 
 	if (!holds(rule->item.condition, r->q))

@@ -178,8 +178,11 @@ static const char *judge_differs(const struct both *b, const struct judge_result
 {
 	if (j->kind != o->kind || !j->rewrites != !o->rewritten)
 		return "the judge says other than the rules";
-	/* What a pattern says of an exact name is that name's since the filter was compiled. */
-	if (b->world->kind & PAIRS_PATTERNS || o->kind == MR_NONE)
+	/*
+	 * Which of several equally strong rules is named: what a pattern says of an exact name is that name's since
+	 * the filter was compiled; and nothing is asked about what is stronger than asking.
+	 */
+	if (b->world->kind & PAIRS_PATTERNS || o->kind == MR_NONE || (o->kind == MR_IMPORTANT_ALLOW && o->special))
 		return NULL;
 	return j->source != o->source || j->depth != o->depth ? "the judge names another rule" : NULL;
 }
@@ -264,24 +267,25 @@ static void row(unsigned *number, bool good, const char *text, const char *world
 /* Returns how many rows failed. */
 static unsigned run_world(struct both *b, unsigned i, uint64_t seed, unsigned pairs, unsigned *number)
 {
-	bool special = worlds[i].kind & ~(unsigned)PAIRS_PAUSES, broken;
+	bool special = worlds[i].kind & ~(unsigned)PAIRS_PAUSES, broken, good[2];
 	struct tally *t = &b->tally;
-	char text[256];
 
 	memset(t, 0, sizeof(*t));
 	b->world = pairs_new(worlds[i].kind, seed + i);
 	broken = !b->world || fill_both(b);
 	while (!broken && t->pairs < pairs)
 		broken = one_pair(b);
-	snprintf(text, sizeof(text), "kernel, judge and rules agree on %u pairs; told %u (blocked %u), left to patterns %u, too deep %u",
-		 t->pairs, t->told, t->blocked, t->patterns, t->deep);
-	row(number, !broken && !t->faults && t->blocked > t->pairs / 50, text, worlds[i].name);
-	snprintf(text, sizeof(text), "the kernel asks about %u of %u pairs (%.2f %%), %u of them about names without a special rule",
-		 t->asked, t->pairs, 100.0 * t->asked / (t->pairs ? t->pairs : 1), t->needless);
-	row(number, !broken && !t->needless && !t->asked == !special, text, worlds[i].name);
+	good[0] = !broken && !t->faults && t->blocked > t->pairs / 50;
+	good[1] = !broken && !t->needless && !t->asked == !special;
+	row(number, good[0], "the kernel, the judge and a reading of the rules agree", worlds[i].name);
+	row(number, good[1], special ? "the kernel asks about names of special rules alone" : "the kernel never asks",
+	    worlds[i].name);
+	printf("# figure: %s: %u pairs, the kernel told %u (%u blocked), asked about %u (%.2f %%), left %u to patterns, "
+	       "%u too deep\n", worlds[i].name, t->pairs, t->told, t->blocked, t->asked, 100.0 * t->asked / (t->pairs ? t->pairs : 1),
+	       t->patterns, t->deep);
 	empty_both(b);
 	pairs_free(b->world);
-	return (broken || t->faults || t->blocked <= t->pairs / 50) + (broken || t->needless || !t->asked != !special);
+	return !good[0] + !good[1];
 }
 
 int main(void)
