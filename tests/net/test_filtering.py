@@ -8,6 +8,7 @@ import pytest
 import lane
 from filters import FILE, KID4, MB4, blocked, both
 
+
 @pytest.fixture(scope="module")
 def served(lab, stub, folder, addresses):
     d = lane.Daemon(lab, folder / "d", FILE)
@@ -130,6 +131,42 @@ def test_what_cannot_be_is_refused_and_changes_nothing(served, words, status, ex
     assert ([served.get(r) for r in ("rules", "groups", "pause")],
             served.get("status")["fastpath"]["filter_generation"]) == before
     assert blocked(served.ask("exact.list.test"))
+
+
+WHY = [
+    # sentence, name, client, list, step, rule, whether it has a line
+    ("a_name_of_a_list", "exact.list.test", lane.CLIENT4, "list", "name", "exact.list.test", 1),
+    ("a_parent_in_a_list", "x.tree.list.test", lane.CLIENT4, "list", "name", "||tree.list.test^", 2),
+    ("a_rule_of_the_file", "x.file.rule.test", lane.CLIENT4, "rules", "name", "||file.rule.test^", ...),
+    ("a_rule_made_at_run_time", "x.run.why.test", lane.CLIENT4, "rules", "name", "||run.why.test^", None),
+    ("a_rule_with_a_condition", "cond.why.test", lane.CLIENT4, "rules", "rule", "||cond.why.test^$dnstype=A", None),
+    ("a_pattern", "re77.why.test", lane.CLIENT4, "rules", "regex", "/^re[0-9]+\\./", None),
+    ("a_rule_of_a_group", "x.games.test", KID4, "group:kids", "name", "||games.test^", ...),
+    ("a_local_name", "printer.home.test", lane.CLIENT4, "rewrites", "rewrite", "printer.home.test", ...),
+    ("safe_search", "www.bing.com", KID4, "safe_search", "rewrite", "www.bing.com", None),
+]
+
+
+@pytest.fixture(scope="module")
+def ruled(served):
+    rules = [r[5] for r in WHY if r[6] is None and r[3] == "rules"]
+    for rule in rules:
+        served.millctl("rule", "add", rule)
+    yield served
+    for rule in rules:
+        served.millctl("rule", "remove", rule)
+
+
+@pytest.mark.parametrize("name,client,source,step,rule,line", [r[1:] for r in WHY], ids=[r[0] for r in WHY])
+def test_why_names_list_rule_and_line(ruled, name, client, source, step, rule, line):
+    side = ruled.get("why", name=name, client=client)["daemon"]
+    assert (side["list"], side["step"], side["rule"]) == (source, step, rule), side
+    if line is ...:
+        lines = ruled.file.read_text().splitlines()[side["line"] - 1:]
+        assert rule in lines[lines[0].strip() == "{"], "where it is written, or where its object begins"
+    else:
+        assert side["line"] == line
+    assert rule in ruled.millctl("why", name, "--client", client).stdout
 
 
 # ---- local names and safe search ----
