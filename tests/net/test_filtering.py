@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Groups, rules, pauses, schedules and lists that are made while the daemon runs, in kernel and daemon alike."""
 import json
+import re
 import time
 
 import pytest
 
 import lane
-from filters import FILE, KID4, MB4, blocked, both
+from filters import FILE, KID4, MB4, blocked, both, post
 
 
 @pytest.fixture(scope="module")
@@ -231,15 +232,6 @@ def test_a_pause_flips_within_a_millisecond_of_its_return(served):
     lane.figure(f"a pause: the next answer is the other one, {1e3 * max(took):.2f} ms behind the call's return at most")
 
 
-def post(d, route, body, method="POST"):
-    c = lane._LocalConnection(d.folder / d.config["api"]["socket"], 10)
-    try:
-        c.request(method, f"/api/v1/{route}", json.dumps(body))
-        return json.loads(c.getresponse().read())
-    finally:
-        c.close()
-
-
 # ---- lists ----
 
 def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
@@ -254,3 +246,32 @@ def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
         assert not blocked(served.ask(names[-1]))
     result = load.result()
     assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
+
+
+def test_a_list_of_a_million_names_comes_under_load_and_nobody_waits(served, lab, tmp_path):
+    with (tmp_path / "million.txt").open("w") as f:
+        f.writelines(f"0.0.0.0 n{i}.million{i % 997}.test\n" for i in range(1000000))
+    asked = [("exact.list.test", "A")] * 50 + [(f"w{i}.up.test", "A") for i in range(50)]
+    for name, rdtype in asked[50:]:
+        served.warm(name, rdtype)
+
+    def worst_ms(load):
+        result = load.result()
+        assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
+        return 1000 * float(re.search(r"Average Latency.*max ([\d.]+)", load.text)[1])
+
+    quiet = worst_ms(lane.Perf(lab, tmp_path, asked, 4, qps=4000))
+    load = lane.Perf(lab, tmp_path, asked, 4, qps=4000)
+    time.sleep(0.5)
+    start = time.monotonic()
+    served.millctl("lists", "add", "million", str(tmp_path / "million.txt"))
+    took = time.monotonic() - start
+    swapped = worst_ms(load)
+    try:
+        assert blocked(served.ask("n999999.million2.test")) == (999999 % 997 == 2)
+        assert blocked(served.ask(f"n999999.million{999999 % 997}.test"))
+        lane.figure(f"a million names under load: in force {took:.2f} s after the command, worst answer {swapped:.1f} ms, "
+                    f"{quiet:.1f} ms without")
+        assert swapped < quiet + 20
+    finally:
+        served.millctl("lists", "remove", "million")
