@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* file.c - opening and reading files without waiting. */
+/* file.c - opening and reading files without waiting; writing whole. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/file.h"
 
@@ -34,20 +35,22 @@ int file_open(const char *path, int *ret_fd, struct stat *ret)
 	return 0;
 }
 
-/* Read until the end or until @size octets are there, in as many calls as it takes. */
-static int read_all(int fd, char *to, size_t size, size_t *ret)
+int file_fill(int fd, void *to, size_t size, size_t *ret)
 {
+	size_t got = 0;
 	ssize_t n;
 
-	for (*ret = 0; *ret < size; *ret += (size_t)n) {
-		n = read(fd, to + *ret, size - *ret);
+	while (got < size) {
+		n = read(fd, (char *)to + got, size - got);
 		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n < 0)
+			continue;
+		if (n < 0)
 			return -errno;
-		else if (!n)
+		if (!n)
 			break;
+		got += (size_t)n;
 	}
+	*ret = got;
 	return 0;
 }
 
@@ -68,7 +71,7 @@ int file_read(const char *path, size_t max, char **ret, size_t *ret_size)
 		err = -ENOMEM;
 		goto out;
 	}
-	err = read_all(fd, text, max, &size);
+	err = file_fill(fd, text, max, &size);
 	if (err)
 		goto out;
 	text[size] = '\0';
@@ -94,4 +97,37 @@ FILE *file_stream(const char *path)
 	if (!f)
 		close(fd);
 	return f;
+}
+
+int file_write(int fd, const void *p, size_t size)
+{
+	const char *from = p;
+	ssize_t n;
+
+	while (size) {
+		n = write(fd, from, size);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			from += n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+int file_sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4200];
+	int fd, err = 0;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) && errno != EINVAL && errno != EROFS)
+		err = -errno;
+	close(fd);
+	return err;
 }

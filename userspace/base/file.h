@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * file.h - opening and reading files that others may have put in place of what
- * we expect.
+ * we expect; writing whole.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -36,5 +36,18 @@ int file_read(const char *path, size_t max, char **ret, size_t *ret_size);
 
 /* The same as file_open(), a stream; NULL with errno set. */
 FILE *file_stream(const char *path);
+
+/* Read until @size bytes are there or the file ends; @ret says how many there are.  0 or the negative errno of read(). */
+int file_fill(int fd, void *to, size_t size, size_t *ret);
+
+/* Write all of it.  0 or the negative errno of write(). */
+int file_write(int fd, const void *p, size_t size);
+
+/**
+ * Sync the folder that @path is in, so that a new name there outlives a power cut.
+ *
+ * Returns 0, also where a file system knows no such thing; a negative errno.
+ */
+int file_sync_folder(const char *path);
 
 #endif

@@ -70,16 +70,6 @@ static int read_answer(struct reader *r, const yaml_node_t *node, const char *ke
 	return 0;
 }
 
-/* Is the target the rewritten name itself, or below what is rewritten? */
-static bool is_loop(const struct config_rewrite *w)
-{
-	size_t n = strlen(w->name), t = strlen(w->target);
-
-	if (!w->below)
-		return !strcmp(w->name, w->target);
-	return t > n && w->target[t - n - 1] == '.' && !strcmp(w->target + t - n, w->name);
-}
-
 static int read_answers(struct reader *r, const yaml_node_t *node, const char *key, struct config_rewrite *w)
 {
 	const struct config_option o = {
@@ -91,7 +81,7 @@ static int read_answers(struct reader *r, const yaml_node_t *node, const char *k
 	for (i = 0; i < n; i++)
 		if (read_answer(r, element_at(r, node, (unsigned)i), element_key(path, key, (unsigned)i), w))
 			err = -EINVAL;
-	if (n > 0 && !err && *w->target && is_loop(w))
+	if (n > 0 && !err && *w->target && !w->below && !strcmp(w->name, w->target))
 		err = reader_error(r, node, key, "\"%.100s\" would stand for itself", w->target);
 	return n < 0 ? n : err;
 }

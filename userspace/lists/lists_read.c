@@ -20,20 +20,10 @@ static bool is_same(const struct stat *a, const struct stat *b)
 /* Read @size octets and look for one more: fewer or more means that it changes. */
 static int fill(int fd, char *text, size_t size)
 {
-	size_t got = 0;
-	ssize_t n;
+	size_t got;
+	int err = file_fill(fd, text, size + 1, &got);
 
-	while (got <= size) {
-		n = read(fd, text + got, size + 1 - got);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		got += (size_t)n;
-	}
-	return got == size ? 0 : -EAGAIN;
+	return err ? err : got == size ? 0 : -EAGAIN;
 }
 
 /* -EAGAIN when the file changed meanwhile. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "lists/lists_store.h"
 
 #define META_MAX (HTTP_URL_MAX + 1024)
@@ -65,24 +66,6 @@ static int open_plain(int dir, const char *name, struct stat *ret)
 	return err;
 }
 
-static ssize_t read_block(int fd, char *buf, size_t size)
-{
-	size_t got = 0;
-	ssize_t n;
-
-	while (got < size) {
-		n = read(fd, buf + got, size - got);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
-}
-
 static void take(char *to, size_t size, const char *value)
 {
 	snprintf(to, size, "%s", strlen(value) < size ? value : "");
@@ -115,16 +98,16 @@ static void read_meta(int dir, const char *name, struct lists_meta *ret)
 {
 	char file[LISTS_FILE_NAME_MAX], text[META_MAX + 1], *line, *rest = text;
 	struct stat st;
-	ssize_t n;
-	int fd;
+	size_t n;
+	int fd, err;
 
 	with_suffix(name, ".meta", file);
 	fd = open_plain(dir, file, &st);
 	if (fd < 0)
 		return;
-	n = read_block(fd, text, META_MAX);
+	err = file_fill(fd, text, META_MAX, &n);
 	close(fd);
-	if (n < 0)
+	if (err)
 		return;
 	text[n] = '\0';
 	while ((line = strsep(&rest, "\n")))
@@ -146,22 +129,6 @@ int lists_store_look(int dir, const char *name, struct lists_meta *ret, uint64_t
 	if (ret->bytes != (uint64_t)st.st_size)
 		memset(ret, 0, sizeof(*ret));
 	*ret_bytes = (uint64_t)st.st_size;
-	return 0;
-}
-
-static int write_all(int fd, const char *p, size_t size)
-{
-	ssize_t n;
-
-	while (size) {
-		n = write(fd, p, size);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			p += n;
-			size -= (size_t)n;
-		}
-	}
 	return 0;
 }
 
@@ -190,7 +157,7 @@ int lists_copy_begin(struct lists_copy *c, int dir, const char *name)
 
 int lists_copy_write(struct lists_copy *c, const char *p, size_t size)
 {
-	int err = write_all(c->fd, p, size);
+	int err = file_write(c->fd, p, size);
 
 	if (!err)
 		c->bytes += size;
@@ -226,7 +193,7 @@ bool lists_copy_same(const struct lists_copy *c)
 {
 	char *a = malloc(2 * BLOCK), *b = a + BLOCK;
 	bool same = false;
-	ssize_t n = 0, m;
+	size_t n = 0, m;
 	struct stat st;
 	int fd = -1;
 
@@ -236,9 +203,7 @@ bool lists_copy_same(const struct lists_copy *c)
 	if (fd < 0 || (uint64_t)st.st_size != c->bytes || lseek(c->fd, 0, SEEK_SET))
 		goto out;
 	do {
-		n = read_block(c->fd, a, BLOCK);
-		m = read_block(fd, b, BLOCK);
-		same = n >= 0 && n == m && !memcmp(a, b, (size_t)n);
+		same = !file_fill(c->fd, a, BLOCK, &n) && !file_fill(fd, b, BLOCK, &m) && n == m && !memcmp(a, b, n);
 	} while (same && n);
 out:
 	if (fd >= 0)

@@ -216,9 +216,10 @@ static int ask_all(struct neigh *n)
 		       .nlmsg_seq = ++n->round },
 	};
 
-	n->again = false;
-	n->number = ask.h.nlmsg_seq;
-	return send(n->fd, &ask, sizeof(ask), 0) < 0 ? -errno : 0;
+	/* what could not be asked is asked when something is heard again */
+	n->again = send(n->fd, &ask, sizeof(ask), 0) < 0;
+	n->number = n->again ? 0 : ask.h.nlmsg_seq;
+	return n->again ? -errno : 0;
 }
 
 struct found {

@@ -17,6 +17,7 @@
 
 #define BLOCK_SIZE     65536
 #define RULES_FILE_MAX (1ULL << 30)
+#define SETTLE_EACH    (1U << 20)
 
 /* Wire names behind each other, each ended by its root byte. */
 struct name_block {
@@ -236,6 +237,7 @@ struct matching {
 	struct compile *c;
 	const uint8_t *name;
 	uint16_t len;
+	unsigned put;			/* members since the last time that repeats were dropped */
 	int err;
 };
 
@@ -245,8 +247,20 @@ static void add_member(const struct rule *rule, void *arg)
 
 	if (m->err || rule_strength(rule) == MR_NONE)
 		return;
+	m->put++;
 	m->err = filter_builder_put(m->c->names, m->name, m->len, RULE_EXACT, rule->source,
 				    rule->condition || rule->answer ? FILTER_ASK : rule->action);
+}
+
+/* Many patterns of a source may say the same of a name: memory is for what they say, not for how often. */
+static void drop_repeats(struct matching *m)
+{
+	struct filter_repeats unused = { 0 };
+
+	if (m->put < SETTLE_EACH)
+		return;
+	m->put = 0;
+	m->err = filter_builder_settle(m->c->names, &unused);
 }
 
 static int match_exact_names(struct compile *c)
@@ -261,6 +275,8 @@ static int match_exact_names(struct compile *c)
 				;
 			m.len = (uint16_t)(p + 1 - m.name);
 			rules_each_regex(c->rules, m.name, m.len, add_member, &m);
+			if (!m.err)
+				drop_repeats(&m);
 		}
 	return m.err;
 }

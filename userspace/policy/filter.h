@@ -8,7 +8,7 @@
  * Immutable once open.
  *
  * A set is "which lists hold this name, and as what".  Sets mean nothing until
- * groups turn them into verdicts: filter_verdicts().
+ * groups turn them into verdicts: judge_verdicts() in judge.h.
  */
 #ifndef POLICY_FILTER_H
 #define POLICY_FILTER_H
@@ -71,9 +71,6 @@ int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t l
  */
 int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
 
-/* The same filter in memory, for filter_free(); 0 or a negative errno with @reterr. */
-int filter_builder_make(struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr);
-
 /* ---- reading ---- */
 
 /**
@@ -85,11 +82,9 @@ int filter_builder_make(struct filter_builder *b, struct filter **ret, uint64_t 
  */
 int filter_open(const char *path, const struct mr_secret *secret, struct filter **ret, struct err_at *reterr);
 
-/* A filter without names. */
-struct filter *filter_empty(const struct mr_secret *secret);
 void filter_free(struct filter *f);
 
-/* Its parts as they go into a unit: bases are 0, verdicts come from filter_verdicts(). */
+/* Its parts as they go into a unit: bases are 0, verdicts come from judge_verdicts(). */
 const struct mr_unit *filter_unit(const struct filter *f);
 const struct mr_filter_bucket *filter_buckets(const struct filter *f);
 const uint64_t *filter_bloom(const struct filter *f);
@@ -110,7 +105,7 @@ struct filter_group {
 
 /**
  * Turn every (group, set) into its verdict: the strongest action of those lists
- * that the group uses.
+ * that the group uses.  For filters without special rules; judge_verdicts() is for all.
  *
  * Returns an array of groups * unit->sets cells on the heap (the caller's), or NULL when memory is out.
  */

@@ -93,7 +93,7 @@ int filter_builder_settle(struct filter_builder *b, struct filter_repeats *ret);
 int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
 			  enum filter_action action);
 
-/* As filter_builder_make() and _write(), with the sum of the rules that belong to it. */
+/* As filter_builder_write(), with the sum of the rules that belong to it; in memory, for filter_free(), or as a file. */
 int filter_make(struct filter_builder *b, uint64_t rules, struct filter **ret, uint64_t *ret_asked,
 		struct err_at *reterr);
 int filter_write(struct filter_builder *b, uint64_t rules, const char *path, uint64_t *ret_asked,

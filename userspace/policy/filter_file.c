@@ -97,7 +97,7 @@ static int check_bounds(const struct filter *f, struct err_at *reterr)
 	return 0;
 }
 
-/* What filter_verdicts() will follow. */
+/* What is followed when sets become verdicts. */
 static int check_sets(const struct filter *f, struct err_at *reterr)
 {
 	const struct filter_header *h = header(f);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "policy/filter_build.h"
 
 #define ACTIONS     5
@@ -260,57 +261,7 @@ int filter_make(struct filter_builder *b, uint64_t rules, struct filter **ret, u
 	return 0;
 }
 
-int filter_builder_make(struct filter_builder *b, struct filter **ret, uint64_t *ret_asked, struct err_at *reterr)
-{
-	return filter_make(b, 0, ret, ret_asked, reterr);
-}
-
-struct filter *filter_empty(const struct mr_secret *secret)
-{
-	struct filter_builder *b = filter_builder_new(secret);
-	struct filter *f = NULL;
-	uint64_t asked;
-
-	if (b)
-		filter_builder_make(b, &f, &asked, NULL);
-	filter_builder_free(b);
-	return f;
-}
-
 /* ---- writing ---- */
-
-static int write_all(int fd, const uint8_t *p, size_t size)
-{
-	ssize_t n;
-
-	while (size) {
-		n = write(fd, p, size);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			p += n;
-			size -= (size_t)n;
-		}
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-/* So that the new name outlives a power cut. */
-static int sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[4096];
-	int fd, err = 0;
-
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd) && errno != EINVAL && errno != EROFS)
-		err = -errno;
-	close(fd);
-	return err;
-}
 
 int filter_replace(const char *path, const void *p, size_t size, struct err_at *reterr)
 {
@@ -322,7 +273,9 @@ int filter_replace(const char *path, const void *p, size_t size, struct err_at *
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_why(reterr, -errno, "cannot make %s: %s", temporary, strerror(errno));
-	err = write_all(fd, p, size);
+	err = file_write(fd, p, size);
+	if (!err && fsync(fd))
+		err = -errno;
 	if (close(fd) && !err)
 		err = -errno;
 	if (err) {
@@ -334,7 +287,7 @@ int filter_replace(const char *path, const void *p, size_t size, struct err_at *
 		unlink(temporary);
 		return err_why(reterr, err, "cannot rename %s: %s", temporary, strerror(-err));
 	}
-	err = sync_folder(path);
+	err = file_sync_folder(path);
 	return err ? err_why(reterr, err, "cannot sync the folder of %s: %s", path, strerror(-err)) : 0;
 }
 

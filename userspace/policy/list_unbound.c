@@ -60,6 +60,13 @@ static enum rule_reach reach_of(const struct list_reading *r)
 	return r->last.len == r->name.len && !memcmp(r->last.wire, r->name.wire, r->name.len) ? RULE_SUBTREE : RULE_EXACT;
 }
 
+static bool is_sink(struct list_span address)
+{
+	enum list_address kind;
+
+	return list_is_address(address, &kind) && kind == LIST_ADDRESS_SINK;
+}
+
 static void take_data(struct list_reading *r, struct list_span s)
 {
 	struct list_span name = list_word(&s), word = list_word(&s);
@@ -79,8 +86,8 @@ static void take_data(struct list_reading *r, struct list_span s)
 		list_skip(r, LIST_SKIP_statement);
 	} else if (!type || list_answer_record(r, type, s)) {
 		list_skip(r, LIST_SKIP_rewrite);
-	} else if (type == DNS_A || type == DNS_AAAA) {
-		list_give_address(r, reach_of(r), s);
+	} else if ((type == DNS_A || type == DNS_AAAA) && (r->allow || is_sink(s))) {
+		list_give_name(r, reach_of(r), FILTER_BLOCK);
 	} else {
 		r->answer.ttl = (uint32_t)ttl;
 		list_give_answer(r, reach_of(r));

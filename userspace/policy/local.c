@@ -5,14 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "dns/msg.h"
 #include "dns/name.h"
 #include "policy/local.h"
 
-#define TYPE_A    1
-#define TYPE_PTR  12
-#define TYPE_AAAA 28
-#define NXDOMAIN  3
-#define SAFE_TTL  300
+#define SAFE_TTL 300
 
 static int wire(const char *text, uint8_t *name, uint16_t *ret_len)
 {
@@ -61,7 +58,7 @@ static int add_address(const struct local_name *l, const struct addr *a, const u
 	uint16_t back_len;
 	int err;
 
-	answer.type = addr_is_v4(a) ? TYPE_A : TYPE_AAAA;
+	answer.type = addr_is_v4(a) ? DNS_A : DNS_AAAA;
 	answer.rdata = addr_is_v4(a) ? a->ip + 12 : a->ip;
 	answer.rdata_len = addr_is_v4(a) ? 4 : 16;
 	err = hand_on(name, len, l->below, &answer, text, l->number + 1, sink, arg);
@@ -71,7 +68,7 @@ static int add_address(const struct local_name *l, const struct addr *a, const u
 	err = wire(reverse, back, &back_len);
 	if (err)
 		return err;
-	answer.type = TYPE_PTR;
+	answer.type = DNS_PTR;
 	answer.rdata = name;
 	answer.rdata_len = len;
 	return hand_on(back, back_len, false, &answer, text, l->number + 1, sink, arg);
@@ -129,7 +126,7 @@ static const char *const canaries[] = { "use-application-dns.net", "mask.icloud.
 
 int local_canaries(local_sink sink, void *arg)
 {
-	struct rule_answer none = { .kind = RULE_ANSWER_RCODE, .rcode = NXDOMAIN };
+	struct rule_answer none = { .kind = RULE_ANSWER_RCODE, .rcode = DNS_NXDOMAIN };
 	uint8_t name[DNS_NAME_MAX + 1];
 	uint16_t len;
 	unsigned i;

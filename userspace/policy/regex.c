@@ -81,6 +81,14 @@ void regex_free(struct regex *r)
 	free(r);
 }
 
+size_t regex_size(const struct regex *r)
+{
+	size_t size = 0;
+
+	pcre2_pattern_info(r->code, PCRE2_INFO_SIZE, &size);
+	return size;
+}
+
 void regex_quicken(struct regex *r)
 {
 	if (!r->quick)

@@ -33,10 +33,17 @@ struct reader {
 /* The rarer a gram is among names, the better: marks of the ends and digits before letters, dots last. */
 static unsigned worth_of(const unsigned *l)
 {
+	static const char common[] = "aeinorst";
 	unsigned i, worth = 0;
 
-	for (i = 0; i < 3; i++)
-		worth += l[i] < REGEX_LETTERS_FROM ? 2 : l[i] == regex_letter('.') ? 1 : strchr("aeinorst", 'a' + (int)(l[i] - REGEX_LETTERS_FROM)) ? 3 : 4;
+	for (i = 0; i < 3; i++) {
+		if (l[i] < REGEX_LETTERS_FROM)
+			worth += 2;
+		else if (l[i] == regex_letter('.'))
+			worth += 1;
+		else
+			worth += strchr(common, 'a' + (int)(l[i] - REGEX_LETTERS_FROM)) ? 3 : 4;
+	}
 	return worth;
 }
 

@@ -28,10 +28,13 @@ struct group {
 struct regex_set {
 	struct {
 		struct regex *regex;
+		unsigned first_gram;	/* of gram[] */
+		uint8_t grams;
 		bool invert;
 	} *member;
 	unsigned count;
 	struct needed *need;		/* by gram */
+	uint32_t *gram;			/* of each member side by side; as many as needs */
 	unsigned needs;
 	unsigned *always;
 	unsigned always_count;
@@ -101,27 +104,35 @@ static bool make_groups(struct regex_set *s, const struct regex_member *members)
 	return true;
 }
 
+static bool grow_needs(struct regex_set *s, unsigned to, unsigned *room)
+{
+	struct needed *need = realloc(s->need, to * sizeof(*need));
+	uint32_t *gram = realloc(s->gram, to * sizeof(*gram));
+
+	s->need = need ? need : s->need;
+	s->gram = gram ? gram : s->gram;
+	*room = need && gram ? to : *room;
+	return need && gram;
+}
+
 static bool take_member(struct regex_set *s, const struct regex_member *m, unsigned number, unsigned *room)
 {
 	uint32_t grams[REGEX_BRANCHES_MAX];
 	unsigned count = m->invert ? 0 : regex_grams(m->pattern, m->len, grams), i;
-	struct needed *more;
 
 	s->member[number].regex = m->regex;
 	s->member[number].invert = m->invert;
+	s->member[number].first_gram = s->needs;
+	s->member[number].grams = (uint8_t)count;
 	regex_quicken(m->regex);
 	if (!count) {
 		s->always[s->always_count++] = number;
 		return true;
 	}
-	if (s->needs + count > *room) {
-		*room = (*room + count) * 2;
-		more = realloc(s->need, *room * sizeof(*more));
-		if (!more)
-			return false;
-		s->need = more;
-	}
+	if (s->needs + count > *room && !grow_needs(s, (*room + count) * 2, room))
+		return false;
 	for (i = 0; i < count; i++) {
+		s->gram[s->needs] = grams[i];
 		s->need[s->needs++] = (struct needed){ grams[i], number };
 		s->bits[grams[i] / 64] |= 1ULL << grams[i] % 64;
 	}
@@ -164,6 +175,7 @@ void regex_set_free(struct regex_set *s)
 	free(s->group);
 	free(s->member);
 	free(s->need);
+	free(s->gram);
 	free(s->always);
 	free(s->bits);
 	free(s);
@@ -211,12 +223,12 @@ static unsigned first_need(const struct regex_set *s, uint32_t gram)
 /* True when the member needs one of the grams that were looked at before: then it was tried. */
 static bool was_tried(const struct matching *m, uint32_t member)
 {
-	const struct regex_set *s = m->s;
-	unsigned i, n;
+	const uint32_t *gram = m->s->gram + m->s->member[member].first_gram;
+	unsigned i, k, grams = m->s->member[member].grams;
 
-	for (i = 0; i < m->hits; i++)
-		for (n = first_need(s, m->hit[i]); n < s->needs && s->need[n].gram == m->hit[i]; n++)
-			if (s->need[n].member == member)
+	for (i = 0; grams > 1 && i < m->hits; i++)
+		for (k = 0; k < grams; k++)
+			if (gram[k] == m->hit[i])
 				return true;
 	return false;
 }

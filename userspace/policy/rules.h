@@ -12,7 +12,8 @@
 #include "policy/rule.h"
 #include "policy/who.h"
 
-#define RULES_MAX (1U << 20)
+#define RULES_MAX       (1U << 20)
+#define RULES_REGEX_MAX (64U << 20)	/* octets of compiled patterns, of which a line of 30 can make 50,000 */
 
 struct rules;
 struct rules_builder;
@@ -39,7 +40,8 @@ void rules_builder_free(struct rules_builder *b);
  *
  * Returns 1 when it is new, 0 when that source has it already, -EINVAL when
  * its pattern does not compile or a part of it is out of bounds, -ENAMETOOLONG
- * for more labels than MR_LABELS_MAX unless it rewrites that very name, -ENOSPC for more than RULES_MAX, -ENOMEM.
+ * for more labels than MR_LABELS_MAX unless it rewrites that very name, -ENOSPC for
+ * more than RULES_MAX or patterns of more than RULES_REGEX_MAX, -ENOMEM.
  */
 int rules_builder_add(struct rules_builder *b, const struct rule_item *item, unsigned source);
 

@@ -27,6 +27,7 @@ struct rules_builder {
 	struct hash_key key[2];
 	struct rule_node **node;
 	unsigned count, room;
+	size_t regex_octets;
 	struct rule_table seen;
 	struct condition *condition[CONDITION_SLOTS];
 	uint8_t *packed;		/* RULE_PACK_MAX octets of scratch */
@@ -220,6 +221,20 @@ static int make_room(struct rules_builder *b)
 	return 0;
 }
 
+static int new_regex(struct rules_builder *b, const struct rule_item *item, struct regex **ret)
+{
+	int err = regex_new(item->pattern, item->pattern_len, ret);
+
+	if (err)
+		return err;
+	if (b->regex_octets + regex_size(*ret) > RULES_REGEX_MAX) {
+		regex_free(*ret);
+		return -ENOSPC;
+	}
+	b->regex_octets += regex_size(*ret);
+	return 0;
+}
+
 int rules_builder_add(struct rules_builder *b, const struct rule_item *item, unsigned source)
 {
 	struct rule_node like = { .rule.source = (uint16_t)source, .bad = item->badfilter }, *n;
@@ -248,7 +263,7 @@ int rules_builder_add(struct rules_builder *b, const struct rule_item *item, uns
 	if (*slot)
 		return 0;
 	if (item->kind == RULE_REGEX)
-		err = regex_new(item->pattern, item->pattern_len, &regex);
+		err = new_regex(b, item, &regex);
 	if (err)
 		return err;
 	n = copy_item(b, item, &like);
@@ -346,6 +361,7 @@ static void move_nodes(struct rules_builder *b, const struct rule_table *bad, st
 	free(b->seen.slot);
 	b->seen = (struct rule_table){ 0 };
 	b->count = 0;
+	b->regex_octets = 0;
 	if (r->count)
 		qsort(r->node, r->count, sizeof(struct rule_node *), by_source_and_line);
 }

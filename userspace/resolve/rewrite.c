@@ -111,13 +111,19 @@ static bool is_safe_binding(const struct query *q, const struct rule *rule)
 	       (q->key.qtype == DNS_HTTPS || q->key.qtype == DNS_SVCB);
 }
 
+/* "*.example is an alias of host.example" holds for host.example too: there it says that this name is as it is. */
+static bool is_itself(const struct query *q, const struct rule *rule)
+{
+	return rule->answer->rdata_len == q->key.name_len && !memcmp(rule->answer->rdata, q->key.name, q->key.name_len);
+}
+
 static enum step_result answer_alias(struct query *q, const struct rule *rule, uint64_t now_ns)
 {
 	struct judge_result first = q->verdict;
 
 	if (is_safe_binding(q, rule))
 		return answer(q, DNS_NOERROR, NULL, 0, ttl_of(q, rule), now_ns);
-	for (; rule; rule = find(q, RULE_ANSWER_CNAME)) {
+	for (; rule && !is_itself(q, rule); rule = find(q, RULE_ANSWER_CNAME)) {
 		if (q->key.qtype == DNS_CNAME || q->key.qtype == DNS_ANY) {
 			if (dns_answer_alias(&q->key, rule->answer->rdata, rule->answer->rdata_len, ttl_of(q, rule), NULL,
 					     now_ns, &q->answer))

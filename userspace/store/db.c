@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "store/db.h"
 
 #define BUSY_MS   2000			/* another process (a backup) may hold it that long */
@@ -242,21 +243,6 @@ bool db_aside(const char *path, char *buf, size_t size)
 	return false;
 }
 
-static void sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[4200] = ".";
-	int fd;
-
-	if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path + 1), path);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	fsync(fd);
-	close(fd);
-}
-
 static int move_part(const char *path, const char *to, const char *part, struct err_at *reterr)
 {
 	char from[4200], there[4200];
@@ -287,6 +273,6 @@ int db_set_aside(const char *path, struct err_at *reterr)
 		err = move_part(path, to, "-shm", reterr);
 	if (!err)
 		err = move_part(path, to, "", reterr);
-	sync_folder(path);
+	file_sync_folder(path);
 	return err;
 }

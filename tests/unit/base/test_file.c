@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_file.c - opening and reading what is there, whatever it is, without waiting. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,12 +105,51 @@ static void reads(void **state)
 	free(text);
 }
 
+static void what_is_written_is_there(void **state)
+{
+	char text[8] = "";
+	size_t got = 99;
+	int fd = open("written", O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(file_write(fd, "one", 3), 0);
+	assert_int_equal(file_write(fd, "two", 3), 0);
+	assert_int_equal(file_write(fd, NULL, 0), 0);
+	assert_int_equal(file_sync_folder("written"), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(file_fill(fd, text, 4, &got), 0);
+	assert_int_equal(got, 4);
+	assert_string_equal(text, "onet");
+	assert_int_equal(file_fill(fd, text, sizeof(text), &got), 0);
+	assert_int_equal(got, 2);
+	close(fd);
+	assert_int_equal(unlink("written"), 0);
+}
+
+static void what_cannot_be_written_is_said(void **state)
+{
+	size_t got = 99;
+	int fd = open("plain", O_RDONLY);
+
+	assert_int_equal(file_write(fd, "x", 1), -EBADF);
+	close(fd);
+	fd = open("/dev/full", O_WRONLY);
+	assert_int_equal(file_write(fd, "x", 1), -ENOSPC);
+	close(fd);
+	assert_int_equal(file_fill(-1, &got, 1, &got), -EBADF);
+	assert_int_equal(got, 99);
+	assert_int_equal(file_sync_folder("missing/file"), -ENOENT);
+	assert_int_equal(file_sync_folder("plain/file"), -ENOTDIR);
+}
+
 #define READ_CASES (sizeof(read_cases) / sizeof(read_cases[0]))
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
 int main(void)
 {
-	struct CMUnitTest tests[CASES + READ_CASES];
+	struct CMUnitTest tests[CASES + READ_CASES + 2] = {
+		[CASES + READ_CASES] = cmocka_unit_test(what_is_written_is_there), cmocka_unit_test(what_cannot_be_written_is_said),
+	};
 	size_t i;
 
 	for (i = 0; i < CASES; i++)

@@ -81,7 +81,6 @@ static const struct bad {
 	  "filter.rewrites[0].answers[1]", "not both" },
 	{ "two aliases", REWRITE("name: a.example, answers: [b.example, c.example]"), 3, "filter.rewrites[0].answers[1]", "alias of one" },
 	{ "alias of itself", REWRITE("name: a.example, answers: [A.example.]"), 3, "filter.rewrites[0].answers", "stand for itself" },
-	{ "alias below itself", REWRITE("name: \"*.a.example\", answers: [x.a.example]"), 3, "filter.rewrites[0].answers", "stand for itself" },
 	{ "answer that is neither", REWRITE("name: a.example, answers: [\"a b\"]"), 3, "filter.rewrites[0].answers[0]", "or a name of the DNS" },
 	{ "ttl too long", REWRITE("name: a.example, answers: [192.0.2.1], ttl: 8d"), 3, "filter.rewrites[0].ttl", "from 0 to 604800" },
 	{ "rewrite twice", "filter:\n  rewrites:\n  - { name: a.example, answers: [192.0.2.1] }\n  - { name: A.example., answers: [192.0.2.2] }\n",
@@ -237,6 +236,13 @@ static bool has_rules(const struct config *c)
 	       !strcmp(u[2].text, "/^ads?[0-9]+\\./") && u[2].place.line == 5 && u[2].place.number == 2;
 }
 
+static bool has_alias_below_itself(const struct config *c)
+{
+	const struct config_rewrite *r = c->filter_rewrites.at;
+
+	return c->filter_rewrites.count == 1 && r->below && !strcmp(r->name, "lan.example") && !strcmp(r->target, "nas.lan.example");
+}
+
 static bool has_rewrites(const struct config *c)
 {
 	const struct config_rewrite *r = c->filter_rewrites.at;
@@ -313,6 +319,8 @@ static const struct good {
 	  "{ name: i, file: x, format: regex }] }", has_formats },
 	{ "rules stand as they are, with their line", "filter:\n  rules:\n  - \"||tracker.example^\"\n  - '@@||good.example^'\n"
 	  "  - \"/^ads?[0-9]+\\\\./\"\n", has_rules },
+	{ "rewrite of all below a name to one of them", REWRITE("name: \"*.lan.example\", answers: [nas.lan.example]"),
+	  has_alias_below_itself },
 	{ "rewrites are addresses or an alias", "filter:\n  rewrites:\n"
 	  "  - { name: Printer.HOME.example., answers: [\"192.168.1.5\", \"fd00::5\"], ttl: 1m }\n"
 	  "  - { name: \"*.dev.example\", answers: [dev.example] }\n  - { name: dev.example, answers: [192.0.2.1] }\n", has_rewrites },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* court.c - the helpers of court.h. */
+/* court.c - items compiled and names judged, as court.h says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

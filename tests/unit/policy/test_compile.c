@@ -249,6 +249,72 @@ static void writing_that_fails_may_be_tried_again(void **state)
 	court_close(&c);
 }
 
+/* ---- lists that mean harm ---- */
+
+/* A short line can make a large pattern: what they take together is bounded, and the rest goes on. */
+static void patterns_are_bounded_by_what_they_take(void **state)
+{
+	struct rules_builder *b = rules_builder_new();
+	struct rule_item item = { .kind = RULE_REGEX, .action = FILTER_BLOCK, .text = "" };
+	char pattern[48];
+	unsigned n = 0;
+	int took;
+
+	assert_non_null(b);
+	do {
+		snprintf(pattern, sizeof(pattern), "(?:[a-z]+\\.){1,1000}%u", n++);
+		item.pattern = pattern;
+		item.pattern_len = strlen(pattern);
+		took = rules_builder_add(b, &item, 0);
+	} while (took == 1 && n < 10000);
+	assert_int_equal(took, -ENOSPC);
+	assert_in_range(n, 1000, 5000);
+	item.pattern = "ads";
+	item.pattern_len = 3;
+	assert_int_equal(rules_builder_add(b, &item, 0), 1);
+	rules_builder_free(b);
+}
+
+/* The most memory that the process had since @forget, in KiB; 0: the system does not tell. */
+static unsigned long most_kib(bool forget)
+{
+	FILE *f = fopen(forget ? "/proc/self/clear_refs" : "/proc/self/status", forget ? "w" : "r");
+	unsigned long kib = 0;
+	char line[128];
+
+	if (f && forget)
+		fputs("5", f);
+	while (f && !forget && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %lu", &kib);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+static void patterns_that_say_the_same_of_a_name_take_no_memory(void **state)
+{
+	char text[24];
+	unsigned long before;
+	struct court c;
+	unsigned i;
+
+	court_init(&c);
+	for (i = 0; i < 256; i++) {
+		snprintf(text, sizeof(text), "^n[0-9]+(?!%u)", i + 30000);
+		assert_int_equal(court_say(&c, &(struct said){ .kind = RULE_REGEX, .source = 1, .name = text }), 1);
+	}
+	for (i = 0; i < 20000; i++) {
+		snprintf(text, sizeof(text), "n%u.example", i);
+		court_say(&c, &(struct said){ .name = text, .action = FILTER_ALLOW });
+	}
+	most_kib(true);
+	before = most_kib(false);
+	court_open(&c);
+	assert_int_equal(court_judge(&c, "n19999.example", A, 0, false, NULL).kind, MR_ALLOW);
+	assert_true(most_kib(false) - before < 80UL << 10);
+	court_close(&c);
+}
+
 /* Whatever the octets say, reading them ends well. */
 static void damaged_rules_are_refused(void **state)
 {
@@ -334,16 +400,18 @@ static void line_is_found(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[8 + COUNT_OF(written) + COUNT_OF(lines)] = {
+	static struct CMUnitTest tests[9 + COUNT_OF(written) + COUNT_OF(lines)] = {
 		cmocka_unit_test(list_counts_what_it_has_twice),
 		cmocka_unit_test(items_out_of_bounds_are_refused),
 		cmocka_unit_test(what_a_source_says_twice_is_told),
 		cmocka_unit_test(files_say_what_was_compiled),
 		cmocka_unit_test(files_of_two_runs_are_not_taken),
 		cmocka_unit_test(writing_that_fails_may_be_tried_again),
+		cmocka_unit_test(patterns_are_bounded_by_what_they_take),
+		cmocka_unit_test(patterns_that_say_the_same_of_a_name_take_no_memory),
 		cmocka_unit_test(damaged_rules_are_refused),
 	};
-	size_t n = 7, i;
+	size_t n = 9, i;
 
 	for (i = 0; i < COUNT_OF(written); i++)
 		tests[n++] = (struct CMUnitTest){ written[i].name, rule_is_read, NULL, NULL, (void *)&written[i] };
