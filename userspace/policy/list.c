@@ -91,6 +91,8 @@ void list_give(struct list_reading *r, struct rule_item *i)
 		list_skip(r, LIST_SKIP_deep);
 	else if (err == -EINVAL && i->kind == RULE_REGEX)
 		list_skip(r, LIST_SKIP_regex);
+	else if (err == -ENOSPC)
+		list_skip(r, LIST_SKIP_full);
 	else
 		r->err = err;
 }

@@ -45,7 +45,8 @@ extern const char *const list_format_names[LIST_FORMATS];
 	ROW(regex,        "a regular expression that does not compile") \
 	ROW(trigger,      "an RPZ trigger that is not supported (client address, NSDNAME, NSIP)") \
 	ROW(statement,    "a statement of the program's configuration that is no rule") \
-	ROW(too_long,     "a line over 64 KiB")
+	ROW(too_long,     "a line over 64 KiB") \
+	ROW(full,         "one more than all lists together may have of patterns, conditions and rewrites")
 
 enum list_skip {
 #define ROW(name, text) LIST_SKIP_##name,
@@ -80,8 +81,8 @@ struct list_report {
 
 /*
  * Takes an item.  Returns 1 new, 0 duplicate, -ENAMETOOLONG, -EINVAL for a
- * pattern that does not compile, or another negative errno, which ends the
- * reading.
+ * pattern that does not compile, -ENOSPC for a special rule that has no place,
+ * or another negative errno, which ends the reading.
  */
 typedef int (*list_sink)(void *arg, const struct rule_item *item);
 

@@ -275,6 +275,28 @@ static void patterns_are_bounded_by_what_they_take(void **state)
 	rules_builder_free(b);
 }
 
+/* What has no place is counted; all else of the list is taken. */
+static void list_with_too_many_patterns_says_so(void **state)
+{
+	static char text[80000];
+	struct list_report *r = calloc(1, sizeof(*r));
+	struct compile *c = compile_new(&secret);
+	size_t size = 0;
+	unsigned i;
+
+	assert_non_null(r);
+	for (i = 0; i < 2000; i++)
+		size += (size_t)snprintf(text + size, sizeof(text) - size, "/(?:[a-z]+\\.){1,1000}%u/\n", i);
+	size += (size_t)snprintf(text + size, sizeof(text) - size, "||a.example^\n/ads/\n");
+	assert_int_equal(compile_list(c, 0, text, size, LIST_ADBLOCK, false, r), 0);
+	assert_int_equal(r->lines, 2002);
+	assert_int_equal(r->subtree, 1);
+	assert_in_range(r->skipped[LIST_SKIP_full], 100, 1999);
+	assert_int_equal(r->regex + r->skipped[LIST_SKIP_full], 2001);
+	compile_free(c);
+	free(r);
+}
+
 /* The most memory that the process had since @forget, in KiB; 0: the system does not tell. */
 static unsigned long most_kib(bool forget)
 {
@@ -400,7 +422,7 @@ static void line_is_found(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[9 + COUNT_OF(written) + COUNT_OF(lines)] = {
+	static struct CMUnitTest tests[10 + COUNT_OF(written) + COUNT_OF(lines)] = {
 		cmocka_unit_test(list_counts_what_it_has_twice),
 		cmocka_unit_test(items_out_of_bounds_are_refused),
 		cmocka_unit_test(what_a_source_says_twice_is_told),
@@ -408,10 +430,11 @@ int main(void)
 		cmocka_unit_test(files_of_two_runs_are_not_taken),
 		cmocka_unit_test(writing_that_fails_may_be_tried_again),
 		cmocka_unit_test(patterns_are_bounded_by_what_they_take),
+		cmocka_unit_test(list_with_too_many_patterns_says_so),
 		cmocka_unit_test(patterns_that_say_the_same_of_a_name_take_no_memory),
 		cmocka_unit_test(damaged_rules_are_refused),
 	};
-	size_t n = 9, i;
+	size_t n = 10, i;
 
 	for (i = 0; i < COUNT_OF(written); i++)
 		tests[n++] = (struct CMUnitTest){ written[i].name, rule_is_read, NULL, NULL, (void *)&written[i] };

@@ -169,7 +169,7 @@ static void line_over_64k_is_skipped_and_the_next_is_read(void **state)
 
 static int refuse(void *arg, const struct rule_item *item)
 {
-	return ++*(int *)arg == 2 ? -ENOSPC : 1;
+	return ++*(int *)arg == 2 ? -ENOMEM : 1;
 }
 
 static void sink_error_ends_the_reading(void **state)
@@ -179,7 +179,7 @@ static void sink_error_ends_the_reading(void **state)
 	int calls = 0;
 
 	assert_non_null(r);
-	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, refuse, &calls, r), -ENOSPC);
+	assert_int_equal(list_parse(text, sizeof(text) - 1, LIST_AUTO, false, refuse, &calls, r), -ENOMEM);
 	assert_int_equal(calls, 2);
 	free(r);
 }
