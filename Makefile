@@ -25,6 +25,8 @@ CLANG   := clang
 PREFIX  ?= /usr
 V       ?= 0
 Q       := $(if $(filter 1,$(V)),,@)
+# bpftool and ethtool are where Debian's users do not look, nor root after a plain su.
+export PATH := $(PATH):/usr/sbin:/sbin
 # One word for the shell, whatever is in it.
 quoted   = '$(subst ','\'',$(1))'
 say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)

@@ -98,7 +98,7 @@ static void add_reloads(struct table *t, const json_t *o)
 	const char *error = ctl_text(o, "reloads.last_error");
 	char line[640];
 
-	snprintf(line, sizeof(line), "%s done, %s failed%s%s", show_number(ctl_number(o, "reloads.done")),
+	snprintf(line, sizeof(line), "%s, of them %s failed%s%s", show_number(ctl_number(o, "reloads.done")),
 		 show_number(ctl_number(o, "reloads.failed")), *error ? "; the last one: " : "", error);
 	table_row(t, "reloads", line);
 }

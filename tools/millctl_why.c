@@ -113,6 +113,15 @@ static void say_nothing(const char *line)
 {
 }
 
+static const char *rule_text(const json_t *d, char *buf, size_t size)
+{
+	int n = snprintf(buf, size, "%s", ctl_text(d, "rule"));
+
+	if (ctl_number(d, "line") && n > 0 && (size_t)n < size)
+		snprintf(buf + n, size - (size_t)n, ", line %llu", (unsigned long long)ctl_number(d, "line"));
+	return buf;
+}
+
 static void show_daemon(const json_t *k, const json_t *d)
 {
 	struct table *t = table_new("ll");
@@ -123,6 +132,10 @@ static void show_daemon(const json_t *k, const json_t *d)
 	else
 		printf("\ndaemon   answers from: %s\n", ctl_text(d, "source"));
 	table_row(t, "verdict", verdict(d, line, sizeof(line)));
+	if (*ctl_text(d, "step") && strcmp(ctl_text(d, "step"), "none"))
+		table_row(t, "because", ctl_text(d, "help"));
+	if (*ctl_text(d, "rule"))
+		table_row(t, "rule", rule_text(d, line, sizeof(line)));
 	table_row(t, "group", ctl_text(d, "group_name"));
 	table_print(t, 2);
 	if (compare_sides(k, d, say_nothing) == 0)

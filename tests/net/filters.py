@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """filters.py - a configuration with groups, and what the tests of filtering look at."""
+import json
+
 import lane
 
 KID4 = "10.53.0.7"		# a second address of the client's interface
@@ -26,3 +28,13 @@ def both(d, name, rdtype="A", **kwargs):
         plain = d.ask(name, rdtype, edns=0, tcp=True)
         assert lane.facts(quick) == lane.facts(plain), (name, quick.msg, plain.msg)
     return quick
+
+
+def post(d, route, body, method="POST"):
+    """Send JSON, return the answer's."""
+    c = lane._LocalConnection(d.folder / d.config["api"]["socket"], 10)
+    try:
+        c.request(method, f"/api/v1/{route}", json.dumps(body))
+        return json.loads(c.getresponse().read())
+    finally:
+        c.close()

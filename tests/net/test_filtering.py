@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Groups, rules, pauses, schedules and lists that are made while the daemon runs, in kernel and daemon alike."""
 import json
+import re
 import time
 
 import pytest
 
 import lane
-from filters import FILE, KID4, MB4, blocked, both
+from filters import FILE, KID4, MB4, blocked, both, post
+
 
 @pytest.fixture(scope="module")
 def served(lab, stub, folder, addresses):
@@ -45,6 +47,12 @@ def test_a_group_by_hardware_address_holds_in_both_worlds(served, lab):
         assert not blocked(served.ask("exact.list.test"))
         assert not blocked(served.ask("exact.list.test", tcp=True))
         assert not blocked(served.ask("exact.list.test", server=lane.SERVER6))
+        served.millctl("group", "set", "wired", "--lists", "list")
+        assert blocked(served.ask("exact.list.test"))
+        served.millctl("pause", "--client", lane.CLIENT4)
+        assert not blocked(served.ask("exact.list.test")) and not blocked(served.ask("exact.list.test", tcp=True))
+        served.millctl("resume", "--client", lane.CLIENT4)
+        assert blocked(served.ask("exact.list.test")) and blocked(served.ask("exact.list.test", tcp=True))
     finally:
         served.millctl("group", "delete", "wired")
     assert blocked(served.ask("exact.list.test")) and blocked(served.ask("exact.list.test", tcp=True))
@@ -126,6 +134,42 @@ def test_what_cannot_be_is_refused_and_changes_nothing(served, words, status, ex
     assert blocked(served.ask("exact.list.test"))
 
 
+WHY = [
+    # sentence, name, client, list, step, rule, whether it has a line
+    ("a_name_of_a_list", "exact.list.test", lane.CLIENT4, "list", "name", "exact.list.test", 1),
+    ("a_parent_in_a_list", "x.tree.list.test", lane.CLIENT4, "list", "name", "||tree.list.test^", 2),
+    ("a_rule_of_the_file", "x.file.rule.test", lane.CLIENT4, "rules", "name", "||file.rule.test^", ...),
+    ("a_rule_made_at_run_time", "x.run.why.test", lane.CLIENT4, "rules", "name", "||run.why.test^", None),
+    ("a_rule_with_a_condition", "cond.why.test", lane.CLIENT4, "rules", "rule", "||cond.why.test^$dnstype=A", None),
+    ("a_pattern", "re77.why.test", lane.CLIENT4, "rules", "regex", "/^re[0-9]+\\./", None),
+    ("a_rule_of_a_group", "x.games.test", KID4, "group:kids", "name", "||games.test^", ...),
+    ("a_local_name", "printer.home.test", lane.CLIENT4, "rewrites", "rewrite", "printer.home.test", ...),
+    ("safe_search", "www.bing.com", KID4, "safe_search", "rewrite", "www.bing.com", None),
+]
+
+
+@pytest.fixture(scope="module")
+def ruled(served):
+    rules = [r[5] for r in WHY if r[6] is None and r[3] == "rules"]
+    for rule in rules:
+        served.millctl("rule", "add", rule)
+    yield served
+    for rule in rules:
+        served.millctl("rule", "remove", rule)
+
+
+@pytest.mark.parametrize("name,client,source,step,rule,line", [r[1:] for r in WHY], ids=[r[0] for r in WHY])
+def test_why_names_list_rule_and_line(ruled, name, client, source, step, rule, line):
+    side = ruled.get("why", name=name, client=client)["daemon"]
+    assert (side["list"], side["step"], side["rule"]) == (source, step, rule), side
+    if line is ...:
+        lines = ruled.file.read_text().splitlines()[side["line"] - 1:]
+        assert rule in lines[lines[0].strip() == "{"], "where it is written, or where its object begins"
+    else:
+        assert side["line"] == line
+    assert rule in ruled.millctl("why", name, "--client", client).stdout
+
+
 # ---- local names and safe search ----
 
 def test_local_names_are_answered_and_lead_back(served):
@@ -188,15 +232,6 @@ def test_a_pause_flips_within_a_millisecond_of_its_return(served):
     lane.figure(f"a pause: the next answer is the other one, {1e3 * max(took):.2f} ms behind the call's return at most")
 
 
-def post(d, route, body, method="POST"):
-    c = lane._LocalConnection(d.folder / d.config["api"]["socket"], 10)
-    try:
-        c.request(method, f"/api/v1/{route}", json.dumps(body))
-        return json.loads(c.getresponse().read())
-    finally:
-        c.close()
-
-
 # ---- lists ----
 
 def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
@@ -211,3 +246,32 @@ def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
         assert not blocked(served.ask(names[-1]))
     result = load.result()
     assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
+
+
+def test_a_list_of_a_million_names_comes_under_load_and_nobody_waits(served, lab, tmp_path):
+    with (tmp_path / "million.txt").open("w") as f:
+        f.writelines(f"0.0.0.0 n{i}.million{i % 997}.test\n" for i in range(1000000))
+    asked = [("exact.list.test", "A")] * 50 + [(f"w{i}.up.test", "A") for i in range(50)]
+    for name, rdtype in asked[50:]:
+        served.warm(name, rdtype)
+
+    def worst_ms(load):
+        result = load.result()
+        assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
+        return 1000 * float(re.search(r"Average Latency.*max ([\d.]+)", load.text)[1])
+
+    quiet = worst_ms(lane.Perf(lab, tmp_path, asked, 4, qps=4000))
+    load = lane.Perf(lab, tmp_path, asked, 4, qps=4000)
+    time.sleep(0.5)
+    start = time.monotonic()
+    served.millctl("lists", "add", "million", str(tmp_path / "million.txt"))
+    took = time.monotonic() - start
+    swapped = worst_ms(load)
+    try:
+        assert blocked(served.ask("n999999.million2.test")) == (999999 % 997 == 2)
+        assert blocked(served.ask(f"n999999.million{999999 % 997}.test"))
+        lane.figure(f"a million names under load: in force {took:.2f} s after the command, worst answer {swapped:.1f} ms, "
+                    f"{quiet:.1f} ms without")
+        assert swapped < quiet + 20
+    finally:
+        served.millctl("lists", "remove", "million")

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What outlives the daemon, what comes by itself: dead daemons, restarts, damage, schedules, lists from URLs."""
+import contextlib
 import datetime
+import http.client
+import itertools
+import os
+import re
+import subprocess
+import threading
 import time
 
 import pytest
 
 import lane
-from filters import FILE, KID4, MB4, blocked, both
+from filters import FILE, KID4, MB4, blocked, both, post
 
 
 def test_two_groups_are_answered_differently_with_the_daemon_dead(daemon, addresses):
@@ -139,10 +146,91 @@ def test_a_list_from_a_url_comes_goes_bad_and_outlives_both(daemon, web):
     daemon.start()
     assert blocked(both(daemon, "second.url.test")), "the last good copy"
     daemon.millctl("lists", "add", "more", url("b.txt"))
-    assert "not fetched" in daemon.get("lists/more")["error"]
+    lane.wait_until("it is said that there is none", 10, lambda: "404" in daemon.get("lists/more")["error"])
+    assert not loaded(daemon, "more")
     (web / "b.txt").write_text("||third.url.test^\n")
     daemon.millctl("lists", "refresh", "more")
     lane.wait_until("the list is in force", 10, lambda: blocked(daemon.ask("x.third.url.test")))
     daemon.millctl("lists", "remove", "more")
     assert not blocked(daemon.ask("x.third.url.test"))
     assert daemon.millctl("lists", "remove", "web", check=False).returncode == 1
+
+
+def test_a_list_that_is_never_refreshed_is_fetched_at_a_reload(daemon, web):
+    (web / "once.txt").write_text("0.0.0.0 first.once.test\n")
+    daemon.write({"filter": {"lists": [{"name": "once", "url": url("once.txt"), "refresh": "never"}]}})
+    daemon.start()
+    lane.wait_until("the list is in force", 10, lambda: loaded(daemon, "once"))
+    time.sleep(1.1)
+    (web / "once.txt").write_text("0.0.0.0 second.once.test\n")
+    daemon.hup()
+    lane.wait_until("the list is fetched anew", 10, lambda: blocked(daemon.ask("second.once.test")))
+    assert not blocked(daemon.ask("first.once.test"))
+
+
+def test_a_list_that_needs_a_name_is_fetched_by_the_bootstrap_server(daemon, lab, tmp_path, web):
+    names = lane.Stub(lab, tmp_path, "--rule", f"web.boot.test A a={lane.UPSTREAM4}", port=5303, name="bootstrap")
+    (web / "boot.txt").write_text("0.0.0.0 first.boot.example\n")
+    try:
+        daemon.write({"upstreams": {"bootstrap": [f"{lane.UPSTREAM4}:5303"]},
+                      "filter": {"lists": [{"name": "boot", "url": "http://web.boot.test:8080/boot.txt"}]}})
+        daemon.start()
+        lane.wait_until("the list is in force", 10, lambda: loaded(daemon, "boot"))
+        assert blocked(both(daemon, "first.boot.example"))
+        assert names.queries("web.boot.test", "A")
+    finally:
+        names.stop()
+
+
+def test_rules_that_were_acknowledged_outlive_a_kill_in_the_middle_of_the_next(daemon):
+    daemon.start()
+    done = []
+
+    def add():
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            for i in itertools.count(len(done)):
+                if post(daemon, "rules", {"rule": f"||r{i}.kept.test^"}).get("done") == "put":
+                    done.append(i)
+
+    for moment in 0.15, 0.311, 0.07:
+        adding = threading.Thread(target=add)
+        adding.start()
+        time.sleep(moment)
+        daemon.kill()
+        adding.join()
+        daemon.start()
+        there = {r["rule"] for r in daemon.get("rules")["rules"]}
+        assert done and {f"||r{i}.kept.test^" for i in done} <= there
+        assert len(there) <= len(done) + 1, "one may have been stored and not acknowledged"
+        assert blocked(both(daemon, f"x.r{done[-1]}.kept.test"))
+        done[:] = range(len(there))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a megabyte for the daemon's state."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "none", folder], check=True)
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_refuses_changes_and_nothing_is_lost(daemon, small_disk):
+    daemon.write({"state": str(small_disk)})
+    try:
+        daemon.start()
+        daemon.millctl("rule", "add", "||old.disk.test^")
+        (small_disk / "filler").write_bytes(b"x" * (os.statvfs(small_disk).f_bavail * 4096))
+        for words in (["rule", "add", "||new.disk.test^"], ["pause"], ["rule", "remove", "||old.disk.test^"]):
+            refused = daemon.millctl(*words, check=False)
+            assert refused.returncode == 1 and re.search("full|No space", refused.stderr), refused
+        assert blocked(both(daemon, "x.old.disk.test")) and not blocked(daemon.ask("x.new.disk.test"))
+        (small_disk / "filler").unlink()
+        daemon.millctl("rule", "add", "||new.disk.test^")
+        assert blocked(daemon.ask("x.new.disk.test"))
+        daemon.stop()
+        daemon.start()
+        assert blocked(daemon.ask("x.new.disk.test")) and blocked(daemon.ask("x.old.disk.test"))
+    finally:
+        daemon.stop()

@@ -254,6 +254,8 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 		err = objects_open(c, config->state, reterr);
 	config_free(config);
 	config = NULL;
+	if (!err && neigh_open(c->loop, &c->neigh, reterr))
+		log_warn("groups by hardware address hold for what the packet path answers alone: %s", reterr->why);
 	if (!err)
 		err = read_effective(c, &config, &c->text, &c->text_size, reterr);
 	if (err)
@@ -327,8 +329,6 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 		goto out;
 	snapshot_apply(c, s);
 	s = NULL;
-	if (neigh_open(loop, &c->neigh, reterr))
-		log_warn("groups by hardware address hold for what the packet path answers alone: %s", reterr->why);
 	kern_enable(c->kern, true);
 	err = wire_start(c, reterr);
 	if (!err)
@@ -400,6 +400,7 @@ static int reload(struct control *c, struct err_at *reterr)
 	free(c->text);
 	c->text = text;
 	c->text_size = size;
+	fetch_reloaded(c);
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "control/internal.h"
 
+#define NEVER_S (366U * 86400)		/* as far ahead as "only at a reload" needs */
+
 /* Several lists may come in a row: one compilation is for all of them. */
 static void on_changed(uv_timer_t *t)
 {
@@ -75,11 +77,22 @@ int fetch_want(struct control *c, const struct config *config, struct err_at *re
 	for (i = 0; i < l->count; i++)
 		if (l->at[i].url)
 			rows[want.count++] = (struct lists_row){ .name = l->at[i].name, .url = l->at[i].url,
-								 .refresh_s = l->at[i].refresh_s };
+								 .refresh_s = l->at[i].refresh_s ? l->at[i].refresh_s : NEVER_S };
 	want.server_count = servers(config, server);
 	err = lists_set(c->fetch, &want, reterr);
 	free(rows);
 	return err;
+}
+
+void fetch_reloaded(struct control *c)
+{
+	const struct config_lists *l = &c->snapshot->config->filter_lists;
+	unsigned i;
+
+	for (i = 0; i < l->count; i++)
+		if (l->at[i].url && !l->at[i].refresh_s)
+			lists_refresh(c->fetch, l->at[i].name);
+	lists_tick(c->fetch);
 }
 
 struct refresh {

@@ -183,6 +183,9 @@ int feed_all(struct control *c, const struct config *config, bool strict, struct
 int fetch_open(struct control *c, struct err_at *reterr);
 int fetch_want(struct control *c, const struct config *config, struct err_at *reterr);
 
+/* Fetch what is fetched at a reload alone. */
+void fetch_reloaded(struct control *c);
+
 /* ---- filter.c: sources to verdicts ---- */
 
 /* Put the filter that is on disk in force in @s, if it was compiled from sources of the same names.  False: there is none. */
@@ -225,6 +228,11 @@ void schedule_start(struct control *c);
 int pause_load(struct control *c, struct err_at *reterr);
 void pause_tick(struct control *c);
 bool pause_of_group(const struct control *c, const char *group);
+
+/*
+ * Call @each for every way to know a client that is paused.  An address of a
+ * neighbour whose hardware address decides its group stands for that too.
+ */
 int pause_each_client(const struct control *c, const struct config *config,
 		      int (*each)(void *arg, const struct config_client_addr *a), void *arg);
 
@@ -275,6 +283,11 @@ struct wire_call {
 	void (*run)(struct wire_call *call);
 };
 bool wire_call(struct control *c, unsigned index, struct wire_call *call);
+
+/* ---- why_line.c ---- */
+
+/* Find the rule and the line that a verdict about a name is from; any thread.  Both stay as they are when there is none any more. */
+void why_find_line(struct control *c, const uint8_t *lower, uint16_t len, struct control_verdict *v);
 
 /* ---- flush.c ---- */
 

@@ -85,8 +85,11 @@ static bool of_file(const struct config *c, const char *kind, const char *name)
 	LOOK("list", c->filter_lists, c->filter_lists.at[i].name)
 	LOOK("rule", c->filter_rules, c->filter_rules.at[i].text)
 	LOOK("client", c->clients, c->clients.at[i].name)
-	LOOK("group", c->groups, c->groups.at[i].name)
 #undef LOOK
+	/* The group default that nobody wrote stands in no line. */
+	for (i = 0; !strcmp(kind, "group") && i < c->groups.count; i++)
+		if (c->groups.at[i].origin == CONFIG_FROM_FILE && c->groups.at[i].place.line && !strcmp(c->groups.at[i].name, name))
+			return true;
 	for (i = 0; !strcmp(kind, "rewrite") && i < c->filter_rewrites.count; i++) {
 		snprintf(shown, sizeof(shown), "%s%s", c->filter_rewrites.at[i].below ? "*." : "", c->filter_rewrites.at[i].name);
 		if (c->filter_rewrites.at[i].origin == CONFIG_FROM_FILE && !strcmp(shown, name))

@@ -72,41 +72,60 @@ static bool group_has_mac(const struct config_group *g, const struct config *con
 	return false;
 }
 
+static bool mac_is_known(const struct config *config, const uint8_t *mac)
+{
+	unsigned i;
+
+	for (i = 0; i < config->groups.count; i++)
+		if (group_has_mac(&config->groups.at[i], config, mac))
+			return true;
+	return false;
+}
+
 /*
  * A row of a hardware address decides before all addresses, the group too.  One
- * that no group knows is told apart by that only where nobody is told apart by address.
+ * that no group knows may have a row only where nobody is told apart by address.
  */
 static bool mac_may_stand(const struct config *config, const uint8_t *mac)
 {
-	bool others = false;
 	unsigned i;
 
-	for (i = 0; i < config->groups.count; i++) {
-		if (group_has_mac(&config->groups.at[i], config, mac))
-			return true;
-		others |= config->groups.at[i].clients.count > 0;
-	}
-	return !others;
+	if (mac_is_known(config, mac))
+		return true;
+	for (i = 0; i < config->groups.count; i++)
+		if (config->groups.at[i].clients.count)
+			return false;
+	return true;
 }
 
-static int each_addr(const struct config *config, const char *name, int (*each)(void *arg, const struct config_client_addr *a),
-		     void *arg, unsigned *ret_count)
+/* One way to know a client, and for an address the hardware address that decides before it. */
+static int each_way(const struct control *c, const struct config *config, const struct config_client_addr *a,
+		    int (*each)(void *arg, const struct config_client_addr *a), void *arg, unsigned *count)
+{
+	struct config_client_addr mac = { .is_mac = true };
+	int err;
+
+	if (a->is_mac && !mac_may_stand(config, a->mac))
+		return 0;
+	++*count;
+	err = each ? each(arg, a) : 0;
+	if (err || a->is_mac || a->prefix.len < 128 || !neigh_find(c->neigh, a->prefix.ip, mac.mac) || !mac_is_known(config, mac.mac))
+		return err;
+	return each ? each(arg, &mac) : 0;
+}
+
+static int each_addr(const struct control *c, const struct config *config, const char *name,
+		     int (*each)(void *arg, const struct config_client_addr *a), void *arg, unsigned *ret_count)
 {
 	const struct config_client *k = find_client(config, name);
 	struct config_client_addr one;
 	unsigned i, count = 0;
 	int err = 0;
 
-	if (!k && read_addr(name, &one) && (!one.is_mac || mac_may_stand(config, one.mac))) {
-		count++;
-		err = each ? each(arg, &one) : 0;
-	}
-	for (i = 0; k && i < k->addresses.count && !err; i++) {
-		if (k->addresses.at[i].is_mac && !mac_may_stand(config, k->addresses.at[i].mac))
-			continue;
-		count++;
-		err = each ? each(arg, &k->addresses.at[i]) : 0;
-	}
+	if (!k && read_addr(name, &one))
+		err = each_way(c, config, &one, each, arg, &count);
+	for (i = 0; k && i < k->addresses.count && !err; i++)
+		err = each_way(c, config, &k->addresses.at[i], each, arg, &count);
 	if (ret_count)
 		*ret_count = count;
 	return err;
@@ -120,7 +139,7 @@ int pause_each_client(const struct control *c, const struct config *config,
 
 	for (i = 0; i < c->pauses && !err; i++)
 		if (c->pause[i].scope == CONTROL_SCOPE_CLIENT)
-			err = each_addr(config, c->pause[i].name, each, arg, NULL);
+			err = each_addr(c, config, c->pause[i].name, each, arg, NULL);
 	return err;
 }
 
@@ -223,7 +242,7 @@ static int check(const struct control *c, const struct pausing *p)
 		return 0;
 	if (!find_client(config, p->name) && !read_addr(p->name, &one))
 		return err_why(p->reterr, -ENOENT, "there is no client \"%s\", and it is no address, prefix or mac:...", p->name);
-	each_addr(config, p->name, NULL, NULL, &count);
+	each_addr(c, config, p->name, NULL, NULL, &count);
 	return count ? 0 : err_why(p->reterr, -EINVAL, "no group knows %s by its hardware address: pause it by its address", p->name);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "control/internal.h"
+#include "dns/name.h"
 
 #define WAIT_S 15
 
@@ -134,6 +135,7 @@ out:
 int control_why(struct control *c, const struct kern_why_query *q, struct control_why *ret)
 {
 	struct kern_side k = { .query = q, .why = ret };
+	uint8_t lower[DNS_NAME_MAX + 1];
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
@@ -143,7 +145,10 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 	ret->daemon_error = ask_daemon(c, q, ret);
 	if (!ret->kern_error && ret->kern.why.verdict != MR_NONE)
 		control_list_name(c, ret->kern.why.list, ret->list, sizeof(ret->list));
-	if (ret->verdict.step != JUDGE_none)
-		control_list_name(c, ret->verdict.source, ret->daemon_list, sizeof(ret->daemon_list));
+	if (ret->verdict.step == JUDGE_none)
+		return 0;
+	control_list_name(c, ret->verdict.source, ret->daemon_list, sizeof(ret->daemon_list));
+	dns_name_lower(lower, q->name, q->name_len);
+	why_find_line(c, lower, q->name_len, &ret->verdict);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "kern/room.h"
 
-/* Word by word: other threads read it, and the types are one word. */
+/* Word by word: other threads read it, and the types are one word.  What stays as it is is not written: their caches keep it. */
 static void write_group(struct mr_group *to, const struct mr_group *from)
 {
 	const mr_word *f = (const mr_word *)from;
@@ -18,7 +18,8 @@ static void write_group(struct mr_group *to, const struct mr_group *from)
 	size_t i;
 
 	for (i = 0; i < sizeof(*to) / sizeof(*t); i++)
-		MR_WRITE(t[i], f[i]);
+		if (t[i] != f[i])
+			MR_WRITE(t[i], f[i]);
 }
 
 void kern_groups_publish(struct kern *k, const struct mr_group *groups, unsigned count)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "dns/name.h"
 #include "net/http.h"
+#include "policy/judge.h"
 #include "resolve/query.h"
 #include "unit/api/fake.h"
 
@@ -298,6 +299,9 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 		w->kern.why.entry = w->verdict.entry = 0x1234;
 		snprintf(w->list, sizeof(w->list), "starter");
 		snprintf(w->daemon_list, sizeof(w->daemon_list), "other");
+		w->verdict.step = JUDGE_name;
+		w->verdict.line = 12;
+		snprintf(w->verdict.rule, sizeof(w->verdict.rule), "||blocked.test^");
 	}
 	return fake.error;
 }

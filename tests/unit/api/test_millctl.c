@@ -108,6 +108,8 @@ static const struct run_case {
 	{ "why shows that it was a link",       "-s @ why link.test", 0,
 	  "block by list \"starter\", for a name in the answer's CNAME chain\n", NULL },
 	{ "why shows a pause",                  "-s @ why paused.test", 0, "access: allow, paused: nothing is blocked\n", NULL },
+	{ "why shows rule and line",            "-s @ why blocked.test", 0, "  rule     ||blocked.test^, line 12\n", NULL },
+	{ "why shows what decided",             "-s @ why blocked.test", 0, "  because  a name of a list\n", NULL },
 	{ "why shows list and entry",           "-s @ why blocked.test", 0,
 	  "block by list \"starter\", entry 0x0000000000001234", NULL },
 	{ "why says when an answer is malformed", "-s @ why broken.test", 0, "cannot be compared: one is malformed", NULL },
