@@ -16,6 +16,7 @@
 
 #define STEPS_MAX    20000
 #define HEAP_MAX_KIB 256
+#define QUICK_MAX    (16U << 10)	/* octets; machine code of larger patterns takes milliseconds to make and 200,000 octets */
 
 struct regex {
 	pcre2_code *code;
@@ -91,7 +92,7 @@ size_t regex_size(const struct regex *r)
 
 void regex_quicken(struct regex *r)
 {
-	if (!r->quick)
+	if (!r->quick && regex_size(r) <= QUICK_MAX)
 		r->quick = pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE) == 0;
 }
 

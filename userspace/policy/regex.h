@@ -29,7 +29,7 @@ enum regex_outcome { REGEX_NO, REGEX_YES, REGEX_LIMIT };
 int regex_new(const char *pattern, size_t len, struct regex **ret);
 void regex_free(struct regex *r);
 
-/* The octets that a compiled pattern takes; its machine code may take five times as many on top. */
+/* The octets that a compiled pattern takes; its machine code, which only small ones get, may take five times as many on top. */
 size_t regex_size(const struct regex *r);
 
 enum regex_outcome regex_match(const struct regex *r, const char *text, size_t len);

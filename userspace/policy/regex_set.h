@@ -5,7 +5,7 @@
 
 #include "policy/regex.h"
 
-/* Make machine code for a pattern, when the machine allows it. */
+/* Make machine code for a pattern, when the machine allows it and the pattern is not too large. */
 void regex_quicken(struct regex *r);
 
 /*

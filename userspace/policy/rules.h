@@ -13,7 +13,7 @@
 #include "policy/who.h"
 
 #define RULES_MAX       (1U << 20)
-#define RULES_REGEX_MAX (64U << 20)	/* octets of compiled patterns, of which a line of 30 can make 50,000 */
+#define RULES_REGEX_MAX (16U << 20)	/* octets of compiled patterns, of which a line of 30 can make 50,000 */
 
 struct rules;
 struct rules_builder;

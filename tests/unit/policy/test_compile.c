@@ -268,7 +268,7 @@ static void patterns_are_bounded_by_what_they_take(void **state)
 		took = rules_builder_add(b, &item, 0);
 	} while (took == 1 && n < 10000);
 	assert_int_equal(took, -ENOSPC);
-	assert_in_range(n, 1000, 5000);
+	assert_in_range(n, 250, 1500);
 	item.pattern = "ads";
 	item.pattern_len = 3;
 	assert_int_equal(rules_builder_add(b, &item, 0), 1);
