@@ -234,6 +234,20 @@ def test_a_pause_flips_within_a_millisecond_of_its_return(served):
 
 # ---- lists ----
 
+def test_a_list_that_takes_all_room_leaves_what_is_written_here_its_place(served, tmp_path):
+    patterns = "".join(f"/(?:[a-z]+\\.){{1,1000}}{i}/\n" for i in range(2000))
+    (tmp_path / "greedy.txt").write_text(patterns + "192.0.2.99 printer.home.test\n||greedy.test^\n")
+    served.millctl("lists", "add", "greedy", str(tmp_path / "greedy.txt"))
+    try:
+        assert blocked(both(served, "x.greedy.test"))
+        assert both(served, "printer.home.test").data == ["A 192.0.2.5"]
+        served.millctl("rule", "add", r"/^late[0-9]+\./")
+        assert blocked(both(served, "late1.up.test"))
+        served.millctl("rule", "remove", r"/^late[0-9]+\./")
+    finally:
+        served.millctl("lists", "remove", "greedy")
+
+
 def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
     names = [f"b{i}.load.test" for i in range(20000)]
     (tmp_path / "big.txt").write_text("".join(f"0.0.0.0 {n}\n" for n in names))

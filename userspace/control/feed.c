@@ -173,14 +173,15 @@ int feed_all(struct control *c, const struct config *config, bool strict, struct
 	int err;
 
 	sources_number(config, &f.sources);
-	err = feed_lists(&f, states);
-	if (!err)
-		err = feed_rules(&f, &config->filter_rules, f.sources.rules, "filter.rules");
+	/* lists last: what has no place any more is theirs */
+	err = feed_rules(&f, &config->filter_rules, f.sources.rules, "filter.rules");
 	if (!err)
 		err = feed_rewrites(&f);
 	if (!err)
 		err = feed_safe_search(&f);
 	if (!err)
 		err = feed_group_rules(&f);
+	if (!err)
+		err = feed_lists(&f, states);
 	return err;
 }
