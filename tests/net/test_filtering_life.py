@@ -29,6 +29,39 @@ def test_two_groups_are_answered_differently_with_the_daemon_dead(daemon, addres
     assert daemon.client.ask("exact.list.test", source=lane.CLIENT4).data == ["A 0.0.0.0"]
 
 
+@pytest.fixture
+def second(lab):
+    """A second client: a namespace of its own, whose device has a hardware address of its own."""
+    name, mac = f"{lab.name}-second", "02:53:00:00:00:22"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    lab.run("client", "ip", "link", "add", "second0", "link", "mrc0", "address", mac, "type", "macvlan", "mode", "bridge")
+    lab.run("client", "ip", "link", "set", "second0", "netns", name)
+    for words in ["addr", "add", "10.53.0.9/24", "dev", "second0"], ["link", "set", "second0", "up"]:
+        subprocess.run(["ip", "-n", name, *words], check=True)
+
+    def ask(question):
+        done = subprocess.run(["ip", "netns", "exec", name, "dig", f"@{lane.SERVER4}", question, "+tries=1", "+timeout=3"],
+                              capture_output=True, text=True, timeout=20)
+        return re.search(r"status: (\w+)", done.stdout)[1]
+
+    yield mac, ask
+    subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def test_two_client_namespaces_are_answered_differently_with_the_daemon_dead(daemon, second):
+    mac, ask = second
+    daemon.write({**FILE, "clients": [], "groups": [
+        {"name": "default"}, {"name": "kids", "clients": [f"mac:{mac}"], "rules": ["||games.test^"], "block": {"mode": "nxdomain"}}]})
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    daemon.warm("games.test")
+    assert ask("games.test") == "NXDOMAIN"
+    daemon.kill()
+    assert ask("games.test") == "NXDOMAIN" and ask("exact.list.test") == "NXDOMAIN"
+    assert daemon.client.ask("games.test").rcode == "NOERROR"
+    assert daemon.client.ask("exact.list.test").data == ["A 0.0.0.0"]
+
+
 # ---- restarts ----
 
 def test_objects_and_pauses_outlive_a_restart_and_a_kill(daemon, addresses):
