@@ -139,6 +139,9 @@ static void show_daemon(const json_t *k, const json_t *d)
 		table_row(t, "rule", rule_text(d, line, sizeof(line)));
 	snprintf(line, sizeof(line), "%s%s", ctl_text(d, "group_name"), ctl_bool(d, "paused") ? ", paused: nothing is blocked" : "");
 	table_row(t, "group", line);
+	snprintf(line, sizeof(line), "keeps out now: %s", ctl_text(d, "closed"));
+	if (*ctl_text(d, "closed"))
+		table_row(t, "schedule", line);
 	table_print(t, 2);
 	if (compare_sides(k, d, say_nothing) == 0)
 		printf("      the same answer\n");

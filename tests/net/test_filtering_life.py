@@ -126,6 +126,7 @@ def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
     daemon.start()
     daemon.warm("exact.list.test", source=KID4)
     assert not blocked(daemon.ask("exact.list.test", source=KID4)) and blocked(daemon.ask("exact.list.test"))
+    assert daemon.get("why", name="exact.list.test", client=KID4)["daemon"]["closed"] == "list, group:evening"
     generation = daemon.get("status")["fastpath"]["filter_generation"]
     time.sleep(max(0.0, edge.timestamp() - time.time() - 0.5))
     while not blocked(daemon.client.ask("exact.list.test", source=KID4)):
@@ -134,6 +135,7 @@ def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
     assert 0 <= late < 0.25
     lane.figure(f"a schedule: in force {1e3 * late:.1f} ms behind its edge")
     assert blocked(daemon.ask("x.rules.test", source=KID4))
+    assert daemon.get("why", name="exact.list.test", client=KID4)["daemon"]["closed"] is None
     assert daemon.get("status")["fastpath"]["filter_generation"] == generation
 
 

@@ -84,12 +84,12 @@ static json_t *daemon_side(const struct control_why *w)
 	json_t *error = !w->daemon_error ? json_null() :
 			json_string(w->daemon_error == -ETIMEDOUT ? "no answer in time" : strerror(abs(w->daemon_error)));
 
-	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:i, s:o}", "error", error, "source",
+	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:i, s:o}", "error", error, "source",
 			 PICK(daemon_source, w->source), "verdict", filter_verdict_text(w->verdict.kind), "step",
 			 PICK(judge_step_names, w->verdict.step), "help", PICK(judge_step_texts, w->verdict.step), "list",
 			 TEXT(w->daemon_list), "line", w->verdict.line ? render_u64(w->verdict.line) : json_null(), "rule",
 			 *w->verdict.rule ? TEXT(w->verdict.rule) : json_null(), "link", link_name(&w->verdict), "entry", entry(w->verdict.entry), "rewrites",
-			 (int)w->verdict.rewrites, "group_name", TEXT(w->group), "paused", w->paused, "depth", (int)w->verdict.depth, "reply",
+			 (int)w->verdict.rewrites, "group_name", TEXT(w->group), "paused", w->paused, "closed", *w->closed ? TEXT(w->closed) : json_null(), "depth", (int)w->verdict.depth, "reply",
 			 message(w->reply, w->daemon_error ? 0 : w->reply_len));
 }
 

@@ -67,6 +67,26 @@ static void take_verdict(const struct judge_result *r, struct control_verdict *r
 		snprintf(ret->rule, sizeof(ret->rule), "%s", rule->text);
 }
 
+static void add_closed(struct control_why *w, const char *kind, const char *name)
+{
+	size_t n = strlen(w->closed);
+
+	snprintf(w->closed + n, sizeof(w->closed) - n, "%s%s%s", n ? ", " : "", kind, name);
+}
+
+/* What the group has and does not use at this moment. */
+static void find_closed(struct control_why *w, const struct config *c, const struct config_group *g)
+{
+	int64_t now_s = schedule_now_s();
+	unsigned i;
+
+	for (i = 0; i < g->lists && g->schedules.count; i++)
+		if (g->uses[i] && !config_group_uses(g, i, now_s))
+			add_closed(w, "", c->filter_lists.at[i].name);
+	if (g->rules.count && !config_group_uses_rules(g, now_s))
+		add_closed(w, "group:", g->name);
+}
+
 static void on_answered(struct query *q)
 {
 	struct daemon_side *d = q->owner;
@@ -78,8 +98,10 @@ static void on_answered(struct query *q)
 	d->why.reply_len = q->reply_len <= sizeof(d->why.reply) ? (uint16_t)q->reply_len : 0;
 	if (d->why.reply_len)
 		memcpy(d->why.reply, q->reply, d->why.reply_len);
-	if (q->group < q->snapshot->config->groups.count)
+	if (q->group < q->snapshot->config->groups.count) {
 		snprintf(d->why.group, sizeof(d->why.group), "%s", q->snapshot->config->groups.at[q->group].name);
+		find_closed(&d->why, q->snapshot->config, &q->snapshot->config->groups.at[q->group]);
+	}
 	query_free(q);
 	sem_post(&d->done);
 	side_unref(d);
@@ -136,6 +158,7 @@ static int ask_daemon(struct control *c, const struct kern_why_query *query, str
 	why->verdict = d->why.verdict;
 	why->source = d->why.source;
 	why->paused = d->why.paused;
+	memcpy(why->closed, d->why.closed, sizeof(why->closed));
 	why->reply_len = d->why.reply_len;
 	memcpy(why->reply, d->why.reply, sizeof(why->reply));
 	memcpy(why->group, d->why.group, sizeof(why->group));

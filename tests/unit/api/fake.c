@@ -296,6 +296,8 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 		snprintf(w->list, sizeof(w->list), "starter");
 	}
 	w->kern.why.paused = !strncmp(name, "paused.", 7);
+	if (w->kern.why.paused)
+		snprintf(w->closed, sizeof(w->closed), "starter, group:kids");
 	w->paused = w->kern.why.paused;
 	if (!strncmp(name, "blocked.", 8)) {
 		w->kern.why.stat = MR_STAT_blocked;

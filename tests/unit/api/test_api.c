@@ -97,6 +97,8 @@ static const struct ask_case {
 	{ "why has the link that decided",           "GET", V "/why?name=link.test", 200, "daemon.link", "to.out" },
 	{ "why without a link has null",             "GET", V "/why?name=blocked.test", 200, "daemon.link", "null" },
 	{ "why says that the daemon knows the pause", "GET", V "/why?name=paused.test", 200, "daemon.paused", "true" },
+	{ "why has what a schedule keeps out",       "GET", V "/why?name=paused.test", 200, "daemon.closed", "starter, group:kids" },
+	{ "why without a schedule has null",         "GET", V "/why?name=blocked.test", 200, "daemon.closed", "null" },
 	{ "why says that a client is paused",        "GET", V "/why?name=paused.test", 200, "kernel.paused", "true" },
 	{ "why has the kernel's entry",              "GET", V "/why?name=blocked.test", 200, "kernel.entry", "0x0000000000001234" },
 	{ "why has null for no entry",               "GET", V "/why?name=a.test", 200, "kernel.entry", "null" },
