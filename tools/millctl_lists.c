@@ -7,19 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
+#include "policy/compile.h"
 #include "policy/list.h"
 #include "policy/secret.h"
 #include "tools/millctl.h"
 
 #define LIST_SIZE_MAX (1ULL << 30)
-
-/* Names go to a builder, which knows duplicates; what it cannot hold is only counted. */
-static int take(void *arg, const struct rule_item *item)
-{
-	if (!rule_is_plain(item))
-		return 1;
-	return filter_builder_add(arg, item->name, item->name_len, item->reach == RULE_SUBTREE, 0, item->action);
-}
 
 /* -1: there is none of that name. */
 static int find_format(const char *name)
@@ -38,16 +31,17 @@ static int find_format(const char *name)
 	return -1;
 }
 
+/* As the daemon does it, so that both count the same: names are hashed, patterns compiled. */
 static int parse(const char *text, size_t size, enum list_format format, struct list_report *ret)
 {
-	struct filter_builder *b;
 	struct mr_secret secret;
+	struct compile *c;
 	int err;
 
 	secret_make(&secret);
-	b = filter_builder_new(&secret);
-	err = b ? list_parse(text, size, format, false, take, b, ret) : -ENOMEM;
-	filter_builder_free(b);
+	c = compile_new(&secret);
+	err = c ? compile_list(c, 0, text, size, format, false, ret) : -ENOMEM;
+	compile_free(c);
 	return err;
 }
 

@@ -8,11 +8,29 @@
 #include <string.h>
 #include "tools/millctl.h"
 
+/* Where it is from and what was kept, by kind; rows of nothing are left out. */
+static void show_kept(const json_t *o)
+{
+	static const char *const kinds[][2] = {
+		{ "exact", "names blocked alone" }, { "subtree", "names blocked with all below" }, { "allow", "names allowed" },
+		{ "regex", "regular expressions" }, { "rewrite", "rewrites" }, { "address", "addresses in answers" },
+		{ "route", "servers for zones, not used" }, { "duplicates", "said before" },
+	};
+	unsigned i;
+
+	printf("\n%s, %s, %s lines:\n", *ctl_text(o, "fetch.url") ? ctl_text(o, "fetch.url") : ctl_text(o, "file"),
+	       ctl_text(o, "format"), show_number(ctl_number(o, "lines")));
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (ctl_number(o, kinds[i][0]))
+			printf("  %s  %s: %s\n", show_number(ctl_number(o, kinds[i][0])), kinds[i][0], kinds[i][1]);
+}
+
 static int show_one(struct ctl *c, const json_t *o)
 {
 	json_t *lists = json_pack("{s:[O]}", "lists", o);
 
 	show_list_table(lists);
+	show_kept(o);
 	show_skipped(o);
 	json_decref(lists);
 	return CTL_OK;
@@ -40,6 +58,10 @@ static json_t *source(const char *text)
 
 	if (!strncmp(text, "http://", 7) || !strncmp(text, "https://", 8))
 		return json_pack("{s:s}", "url", text);
+	if (strstr(text, "://")) {
+		fprintf(stderr, "millctl: a list is a file, or a URL of http:// or https://, not \"%s\"\n", text);
+		return NULL;
+	}
 	if (!realpath(text, real)) {
 		perror(text);
 		return NULL;

@@ -132,11 +132,16 @@ static void show_daemon(const json_t *k, const json_t *d)
 	else
 		printf("\ndaemon   answers from: %s\n", ctl_text(d, "source"));
 	table_row(t, "verdict", verdict(d, line, sizeof(line)));
+	snprintf(line, sizeof(line), "%s%s%s", ctl_text(d, "help"), *ctl_text(d, "link") ? ": " : "", ctl_text(d, "link"));
 	if (*ctl_text(d, "step") && strcmp(ctl_text(d, "step"), "none"))
-		table_row(t, "because", ctl_text(d, "help"));
+		table_row(t, "because", line);
 	if (*ctl_text(d, "rule"))
 		table_row(t, "rule", rule_text(d, line, sizeof(line)));
-	table_row(t, "group", ctl_text(d, "group_name"));
+	snprintf(line, sizeof(line), "%s%s", ctl_text(d, "group_name"), ctl_bool(d, "paused") ? ", paused: nothing is blocked" : "");
+	table_row(t, "group", line);
+	snprintf(line, sizeof(line), "keeps out now: %s", ctl_text(d, "closed"));
+	if (*ctl_text(d, "closed"))
+		table_row(t, "schedule", line);
 	table_print(t, 2);
 	if (compare_sides(k, d, say_nothing) == 0)
 		printf("      the same answer\n");

@@ -49,6 +49,8 @@ def test_a_group_by_hardware_address_holds_in_both_worlds(served, lab):
         assert not blocked(served.ask("exact.list.test", server=lane.SERVER6))
         served.millctl("group", "set", "wired", "--lists", "list")
         assert blocked(served.ask("exact.list.test"))
+        sides = served.get("why", name="exact.list.test", client=lane.CLIENT4)
+        assert [(sides[s]["group_name"], sides[s]["verdict"]) for s in ("kernel", "daemon")] == [("wired", "block")] * 2
         served.millctl("pause", "--client", lane.CLIENT4)
         assert not blocked(served.ask("exact.list.test")) and not blocked(served.ask("exact.list.test", tcp=True))
         served.millctl("resume", "--client", lane.CLIENT4)
@@ -111,6 +113,8 @@ def test_a_cname_into_a_blocked_name_is_blocked_when_the_rule_comes(served):
 REFUSED = [
     ("a_rule_that_is_none", ["rule", "add", "not a rule"], 1, "nothing was changed"),
     ("a_rule_of_the_file", ["rule", "remove", "||file.rule.test^"], 1, "managed by file"),
+    ("a_rule_of_a_group", ["rule", "remove", "||games.test^"], 1, "of the group kids"),
+    ("an_address_gone_wrong", ["rewrite", "add", "wrong.home.test", "192.0.2.500"], 1, "no name ends in a number"),
     ("a_rule_that_is_not_there", ["rule", "remove", "||nothing.test^"], 1, "there is no rule"),
     ("a_group_of_the_file", ["group", "set", "kids", "--lists", "none"], 1, "managed by file"),
     ("a_list_that_is_not_there", ["group", "set", "other", "--lists", "nothing"], 1, "nothing"),
@@ -168,6 +172,17 @@ def test_why_names_list_rule_and_line(ruled, name, client, source, step, rule, l
     else:
         assert side["line"] == line
     assert rule in ruled.millctl("why", name, "--client", client).stdout
+
+
+def test_why_names_the_link_that_blocks_and_its_rule(served):
+    served.millctl("rule", "add", "||end.up.test^")
+    try:
+        side = served.get("why", name="chain.up.test", client=lane.CLIENT4)["daemon"]
+        assert (side["list"], side["step"], side["link"], side["rule"]) == ("rules", "link", "end.up.test", "||end.up.test^"), side
+        assert "CNAME chain: end.up.test\n" in served.millctl("why", "chain.up.test", "--client", lane.CLIENT4).stdout
+    finally:
+        served.millctl("rule", "remove", "||end.up.test^")
+    assert served.get("why", name="chain.up.test", client=lane.CLIENT4)["daemon"]["link"] is None
 
 
 # ---- local names and safe search ----

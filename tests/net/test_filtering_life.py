@@ -29,6 +29,39 @@ def test_two_groups_are_answered_differently_with_the_daemon_dead(daemon, addres
     assert daemon.client.ask("exact.list.test", source=lane.CLIENT4).data == ["A 0.0.0.0"]
 
 
+@pytest.fixture
+def second(lab):
+    """A second client: a namespace of its own, whose device has a hardware address of its own."""
+    name, mac = f"{lab.name}-second", "02:53:00:00:00:22"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    lab.run("client", "ip", "link", "add", "second0", "link", "mrc0", "address", mac, "type", "macvlan", "mode", "bridge")
+    lab.run("client", "ip", "link", "set", "second0", "netns", name)
+    for words in ["addr", "add", "10.53.0.9/24", "dev", "second0"], ["link", "set", "second0", "up"]:
+        subprocess.run(["ip", "-n", name, *words], check=True)
+
+    def ask(question):
+        done = subprocess.run(["ip", "netns", "exec", name, "dig", f"@{lane.SERVER4}", question, "+tries=1", "+timeout=3"],
+                              capture_output=True, text=True, timeout=20)
+        return re.search(r"status: (\w+)", done.stdout)[1]
+
+    yield mac, ask
+    subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def test_two_client_namespaces_are_answered_differently_with_the_daemon_dead(daemon, second):
+    mac, ask = second
+    daemon.write({**FILE, "clients": [], "groups": [
+        {"name": "default"}, {"name": "kids", "clients": [f"mac:{mac}"], "rules": ["||games.test^"], "block": {"mode": "nxdomain"}}]})
+    daemon.list("list.txt", "exact.list.test")
+    daemon.start()
+    daemon.warm("games.test")
+    assert ask("games.test") == "NXDOMAIN"
+    daemon.kill()
+    assert ask("games.test") == "NXDOMAIN" and ask("exact.list.test") == "NXDOMAIN"
+    assert daemon.client.ask("games.test").rcode == "NOERROR"
+    assert daemon.client.ask("exact.list.test").data == ["A 0.0.0.0"]
+
+
 # ---- restarts ----
 
 def test_objects_and_pauses_outlive_a_restart_and_a_kill(daemon, addresses):
@@ -93,6 +126,7 @@ def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
     daemon.start()
     daemon.warm("exact.list.test", source=KID4)
     assert not blocked(daemon.ask("exact.list.test", source=KID4)) and blocked(daemon.ask("exact.list.test"))
+    assert daemon.get("why", name="exact.list.test", client=KID4)["daemon"]["closed"] == "list, group:evening"
     generation = daemon.get("status")["fastpath"]["filter_generation"]
     time.sleep(max(0.0, edge.timestamp() - time.time() - 0.5))
     while not blocked(daemon.client.ask("exact.list.test", source=KID4)):
@@ -101,6 +135,7 @@ def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
     assert 0 <= late < 0.25
     lane.figure(f"a schedule: in force {1e3 * late:.1f} ms behind its edge")
     assert blocked(daemon.ask("x.rules.test", source=KID4))
+    assert daemon.get("why", name="exact.list.test", client=KID4)["daemon"]["closed"] is None
     assert daemon.get("status")["fastpath"]["filter_generation"] == generation
 
 

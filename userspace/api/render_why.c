@@ -64,7 +64,7 @@ static json_t *kernel(const struct control_why *w)
 			 "error", "answered", w->kern.answered, "stat", "name", known ? render_stat_rows[y->stat].name : "?",
 			 "help", known ? render_stat_rows[y->stat].help : "?", "source", PICK(render_sources, y->source), "verdict",
 			 filter_verdict_text(y->verdict), "list", TEXT(w->list), "entry", entry(y->chain_set ? 0 : y->entry), "group",
-			 (int)y->group, "group_name", TEXT(w->group), "paused", y->paused != 0, "chain_set",
+			 (int)y->group, "group_name", TEXT(w->kern_group), "paused", y->paused != 0, "chain_set",
 			 (int)y->chain_set, "access", y->access == MR_ACCESS_ALLOW ? "allow" : "refuse", "depth", (int)y->depth,
 			 "unit", (int)y->unit, "filter_generation", render_u64(y->filter_generation), "ns",
 			 render_u64(w->kern.ns), "answer", "unit", render_u64(y->answer_unit), "generation",
@@ -72,17 +72,24 @@ static json_t *kernel(const struct control_why *w)
 			 message(w->kern.reply, w->kern.reply_len));
 }
 
+static json_t *link_name(const struct control_verdict *v)
+{
+	char name[DNS_NAME_TEXT_MAX];
+
+	return v->link_len ? json_string(dns_name_text(v->link, name, sizeof(name))) : json_null();
+}
+
 static json_t *daemon_side(const struct control_why *w)
 {
 	json_t *error = !w->daemon_error ? json_null() :
 			json_string(w->daemon_error == -ETIMEDOUT ? "no answer in time" : strerror(abs(w->daemon_error)));
 
-	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:i, s:o}", "error", error, "source",
+	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:i, s:o}", "error", error, "source",
 			 PICK(daemon_source, w->source), "verdict", filter_verdict_text(w->verdict.kind), "step",
 			 PICK(judge_step_names, w->verdict.step), "help", PICK(judge_step_texts, w->verdict.step), "list",
 			 TEXT(w->daemon_list), "line", w->verdict.line ? render_u64(w->verdict.line) : json_null(), "rule",
-			 *w->verdict.rule ? TEXT(w->verdict.rule) : json_null(), "entry", entry(w->verdict.entry), "rewrites",
-			 (int)w->verdict.rewrites, "group_name", TEXT(w->group), "depth", (int)w->verdict.depth, "reply",
+			 *w->verdict.rule ? TEXT(w->verdict.rule) : json_null(), "link", link_name(&w->verdict), "entry", entry(w->verdict.entry), "rewrites",
+			 (int)w->verdict.rewrites, "group_name", TEXT(w->group), "paused", w->paused, "closed", *w->closed ? TEXT(w->closed) : json_null(), "depth", (int)w->verdict.depth, "reply",
 			 message(w->reply, w->daemon_error ? 0 : w->reply_len));
 }
 

@@ -38,6 +38,14 @@ static int read_name(struct reader *r, const yaml_node_t *node, const yaml_node_
 	return 0;
 }
 
+/* No name of the DNS ends in a number: 192.0.2.500 is an address gone wrong. */
+static bool ends_in_number(const char *name)
+{
+	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
+
+	return *last && !last[strspn(last, "0123456789")];
+}
+
 /* One address, or one name; both kinds together mean nothing. */
 static int read_answer(struct reader *r, const yaml_node_t *node, const char *key, struct config_rewrite *w)
 {
@@ -61,6 +69,9 @@ static int read_answer(struct reader *r, const yaml_node_t *node, const char *ke
 		if (wrong)
 			return reader_error(r, node, key, "expected %s, not %s: %s", expected,
 					    reader_quote(text, quoted, sizeof(quoted)), wrong);
+		if (ends_in_number(name))
+			return reader_error(r, node, key, "expected %s, not %s: no name ends in a number", expected,
+					    reader_quote(text, quoted, sizeof(quoted)));
 		if (*w->target)
 			return reader_error(r, node, key, "there is a name already: a name is an alias of one other alone");
 		strcpy(w->target, name);

@@ -154,6 +154,8 @@ struct control_verdict {
 	uint64_t line;			/* in its source; 0: not known */
 	char rule[256];			/* as written; "" when not known */
 	unsigned rewrites;		/* rules that say what to answer */
+	uint8_t link[256];		/* the name in the answer's CNAME chain that decided, lower-case wire form */
+	uint16_t link_len;		/* 0: none did */
 };
 
 struct control_why {
@@ -161,10 +163,13 @@ struct control_why {
 	char kern_reason[256];
 	struct kern_why_result kern;
 	char list[64];			/* of the kernel's verdict; "" when none */
+	char kern_group[64];		/* the group that the kernel finds */
 	/* the daemon's own answer to the same packet */
 	struct control_verdict verdict;
 	char daemon_list[64];
 	char group[64];
+	char closed[256];		/* what a schedule keeps out of the group now: "ads, group:kids"; cut when there is more */
+	bool paused;			/* blocks were lifted for the client or its group */
 	int daemon_error;		/* 0, or -ETIMEDOUT */
 	uint8_t source;			/* enum query_source */
 	uint8_t reply[4096];

@@ -98,6 +98,27 @@ static bool of_file(const struct config *c, const char *kind, const char *name)
 	return false;
 }
 
+/* The group whose rule it is; NULL when it is of none. */
+static const char *group_of_rule(const struct config *c, const char *text)
+{
+	unsigned g, i;
+
+	for (g = 0; g < c->groups.count; g++)
+		for (i = 0; i < c->groups.at[g].rules.count; i++)
+			if (!strcmp(c->groups.at[g].rules.at[i].text, text))
+				return c->groups.at[g].name;
+	return NULL;
+}
+
+static int not_there(const struct config *c, const struct effective_change *w, struct err_at *reterr)
+{
+	const char *group = strcmp(w->kind, "rule") ? NULL : group_of_rule(c, w->name);
+
+	if (group)
+		return err_why(reterr, -ENOENT, "the rule %.200s is of the group %.63s: change it there", w->name, group);
+	return err_why(reterr, -ENOENT, "there is no %s \"%.200s\"", w->kind, w->name);
+}
+
 struct change {
 	struct effective_change what;	/* json NULL: take it away */
 	bool replace;
@@ -125,7 +146,7 @@ static int note(struct control *c, const struct change *ch, char **ret_old)
 	if (!*ret_old && of_file(c->snapshot->config, w->kind, w->name))
 		return err_why(ch->reterr, -EPERM, "the %s %.200s is managed by file: change it in %.100s", w->kind, w->name, c->path);
 	if (!*ret_old && !w->json)
-		return err_why(ch->reterr, -ENOENT, "there is no %s \"%.200s\"", w->kind, w->name);
+		return not_there(c->snapshot->config, w, ch->reterr);
 	if (*ret_old && w->json && !ch->replace)
 		return err_why(ch->reterr, -EEXIST, "there is a %s \"%.200s\" already", w->kind, w->name);
 	err = state_begin(c->objects, ch->reterr);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "control/internal.h"
 #include "dns/name.h"
+#include "resolve/policy.h"
 
 #define WAIT_S 15
 
@@ -16,14 +17,22 @@ struct kern_side {
 	struct control_why *why;
 };
 
+/* The packet comes from the hardware address that the client has, since its group may be known by that. */
 static int ask_kern(struct control *c, void *arg)
 {
+	const struct config_groups *groups = &c->snapshot->config->groups;
 	struct kern_side *k = arg;
+	struct kern_why_query q = *k->query;
 	struct err_at at = { 0 };
+	uint8_t mac[6];
 
-	k->why->kern_error = kern_why(c->kern, k->query, &k->why->kern, &at);
+	if (!q.mac && neigh_find(c->neigh, q.client.ip, mac))
+		q.mac = mac;
+	k->why->kern_error = kern_why(c->kern, &q, &k->why->kern, &at);
 	if (k->why->kern_error)
 		snprintf(k->why->kern_reason, sizeof(k->why->kern_reason), "%.255s", at.why);
+	else if (k->why->kern.why.group < groups->count)
+		snprintf(k->why->kern_group, sizeof(k->why->kern_group), "%s", groups->at[k->why->kern.why.group].name);
 	return 0;
 }
 
@@ -58,17 +67,41 @@ static void take_verdict(const struct judge_result *r, struct control_verdict *r
 		snprintf(ret->rule, sizeof(ret->rule), "%s", rule->text);
 }
 
+static void add_closed(struct control_why *w, const char *kind, const char *name)
+{
+	size_t n = strlen(w->closed);
+
+	snprintf(w->closed + n, sizeof(w->closed) - n, "%s%s%s", n ? ", " : "", kind, name);
+}
+
+/* What the group has and does not use at this moment. */
+static void find_closed(struct control_why *w, const struct config *c, const struct config_group *g)
+{
+	int64_t now_s = schedule_now_s();
+	unsigned i;
+
+	for (i = 0; i < g->lists && g->schedules.count; i++)
+		if (g->uses[i] && !config_group_uses(g, i, now_s))
+			add_closed(w, "", c->filter_lists.at[i].name);
+	if (g->rules.count && !config_group_uses_rules(g, now_s))
+		add_closed(w, "group:", g->name);
+}
+
 static void on_answered(struct query *q)
 {
 	struct daemon_side *d = q->owner;
 
 	take_verdict(&q->verdict, &d->why.verdict);
+	d->why.verdict.link_len = policy_link(q, d->why.verdict.link);
+	d->why.paused = q->paused;
 	d->why.source = (uint8_t)q->source;
 	d->why.reply_len = q->reply_len <= sizeof(d->why.reply) ? (uint16_t)q->reply_len : 0;
 	if (d->why.reply_len)
 		memcpy(d->why.reply, q->reply, d->why.reply_len);
-	if (q->group < q->snapshot->config->groups.count)
+	if (q->group < q->snapshot->config->groups.count) {
 		snprintf(d->why.group, sizeof(d->why.group), "%s", q->snapshot->config->groups.at[q->group].name);
+		find_closed(&d->why, q->snapshot->config, &q->snapshot->config->groups.at[q->group]);
+	}
 	query_free(q);
 	sem_post(&d->done);
 	side_unref(d);
@@ -124,6 +157,8 @@ static int ask_daemon(struct control *c, const struct kern_why_query *query, str
 	err = d->why.daemon_error;
 	why->verdict = d->why.verdict;
 	why->source = d->why.source;
+	why->paused = d->why.paused;
+	memcpy(why->closed, d->why.closed, sizeof(why->closed));
 	why->reply_len = d->why.reply_len;
 	memcpy(why->reply, d->why.reply, sizeof(why->reply));
 	memcpy(why->group, d->why.group, sizeof(why->group));
@@ -149,6 +184,9 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 		return 0;
 	control_list_name(c, ret->verdict.source, ret->daemon_list, sizeof(ret->daemon_list));
 	dns_name_lower(lower, q->name, q->name_len);
-	why_find_line(c, lower, q->name_len, &ret->verdict);
+	if (ret->verdict.link_len)
+		why_find_line(c, ret->verdict.link, ret->verdict.link_len, &ret->verdict);
+	else
+		why_find_line(c, lower, q->name_len, &ret->verdict);
 	return 0;
 }

@@ -77,8 +77,7 @@ void why_find_line(struct control *c, const uint8_t *lower, uint16_t len, struct
 		return;
 	f = p.snapshot->config;
 	sources_number(f, &n);
-	/* A link's name is not at hand. */
-	if (v->source < n.lists && !v->line && v->step == JUDGE_name)
+	if (v->source < n.lists && !v->line && (v->step == JUDGE_name || v->link_len))
 		look_in_list(&f->filter_lists.at[v->source], p.path, lower, len, &found, v);
 	else if (v->source == n.rules)
 		look_in_rules(&f->filter_rules, lower, len, &found, v);

@@ -73,6 +73,8 @@ enum step_result policy_question(struct query *q, uint64_t now_ns)
 struct leading {
 	const struct query *q;
 	struct judge_result best;
+	uint8_t *name;			/* of the link that "best" is from; NULL: nobody asks */
+	uint16_t name_len;
 };
 
 static void judge_target(struct leading *l, const struct dns_lead *lead, struct judge_result *ret)
@@ -99,8 +101,12 @@ static bool weigh_lead(const struct dns_lead *lead, void *arg)
 		judge_target(l, lead, &r);
 	else
 		judge_address(&l->q->snapshot->judge, &ask, lead->ip, &r);
-	if (r.kind > l->best.kind)
-		l->best = r;
+	if (r.kind <= l->best.kind)
+		return false;
+	l->best = r;
+	l->name_len = l->name ? lead->name_len : 0;
+	if (l->name && lead->name)
+		memcpy(l->name, lead->name, lead->name_len);
 	return false;
 }
 
@@ -121,6 +127,15 @@ enum step_result policy_answer(struct query *q, uint64_t now_ns)
 	if (blocks(l.best.kind))
 		block(q);
 	return STEP_NEXT;
+}
+
+uint16_t policy_link(const struct query *q, uint8_t *ret_name)
+{
+	struct leading l = { .q = q, .best = { .kind = MR_NONE }, .name = ret_name };
+
+	if (q->verdict.step != JUDGE_link || !q->answer || dns_answer_leads(q->answer, weigh_lead, &l) < 0)
+		return 0;
+	return l.best.step == JUDGE_link ? l.name_len : 0;
 }
 
 /* ---- what the kernel may give ---- */

@@ -25,6 +25,16 @@ enum step_result policy_question(struct query *q, uint64_t now_ns);
 /* Judge the names and addresses that the answer leads to, unless the question was allowed; a step that finishes. */
 enum step_result policy_answer(struct query *q, uint64_t now_ns);
 
+/*
+ * The name in the CNAME chain of the answer that the verdict is from, lower-case
+ * wire form, for "why": it is looked for again, so that queries need not keep it.
+ *
+ * @ret_name  room for DNS_NAME_MAX octets
+ *
+ * Returns its length; 0 when no link decided, or the answer is gone.
+ */
+uint16_t policy_link(const struct query *q, uint8_t *ret_name);
+
 /* True when the kernel must not give @a by itself: a pattern or an address rule of some group matches what is in it. */
 bool policy_asks(const struct snapshot *s, const struct dns_answer *a);
 

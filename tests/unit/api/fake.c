@@ -269,6 +269,7 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 	w->kern.ns = 312;
 	w->source = QUERY_BY_CACHE;
 	snprintf(w->group, sizeof(w->group), "default");
+	snprintf(w->kern_group, sizeof(w->kern_group), "default");
 	w->kern.reply_len = make_reply(w->kern.reply, q, 0, 10, "12");
 	w->reply_len = make_reply(w->reply, q, 0, 299, "21");
 	if (!strncmp(name, "rcode.", 6))
@@ -289,9 +290,15 @@ int control_why(struct control *c, const struct kern_why_query *q, struct contro
 		w->kern.why.verdict = MR_BLOCK;
 		w->kern.why.chain_set = 9;
 		w->kern.why.entry = 9 << 2;
+		w->verdict.step = JUDGE_link;
+		w->verdict.link_len = 8;
+		memcpy(w->verdict.link, "\2to\3out", 8);
 		snprintf(w->list, sizeof(w->list), "starter");
 	}
 	w->kern.why.paused = !strncmp(name, "paused.", 7);
+	if (w->kern.why.paused)
+		snprintf(w->closed, sizeof(w->closed), "starter, group:kids");
+	w->paused = w->kern.why.paused;
 	if (!strncmp(name, "blocked.", 8)) {
 		w->kern.why.stat = MR_STAT_blocked;
 		w->kern.why.source = MR_SOURCE_BLOCKED;

@@ -107,6 +107,9 @@ static const struct run_case {
 	{ "why finds another verdict",          "-s @ why blocked.test", 0, "the verdicts are not the same", NULL },
 	{ "why shows that it was a link",       "-s @ why link.test", 0,
 	  "block by list \"starter\", for a name in the answer's CNAME chain\n", NULL },
+	{ "why names the link",                 "-s @ why link.test", 0, "a name in the answer's CNAME chain: to.out\n", NULL },
+	{ "why shows the pause in the daemon",  "-s @ why paused.test", 0, ", paused: nothing is blocked\n  schedule ", NULL },
+	{ "why shows what a schedule keeps out", "-s @ why paused.test", 0, "schedule  keeps out now: starter, group:kids\n", NULL },
 	{ "why shows a pause",                  "-s @ why paused.test", 0, "access: allow, paused: nothing is blocked\n", NULL },
 	{ "why shows rule and line",            "-s @ why blocked.test", 0, "  rule     ||blocked.test^, line 12\n", NULL },
 	{ "why shows what decided",             "-s @ why blocked.test", 0, "  because  a name of a list\n", NULL },
@@ -121,9 +124,11 @@ static const struct run_case {
 	{ "global options may come last",       "status -s @", 0, "millraced 9.8.7", NULL },
 	/* objects */
 	{ "lists show is one list",             "-s @ lists show starter", 0, "starter     13        1           0        2  in force\n", NULL },
+	{ "lists show says what was kept",      "-s @ lists show starter", 0, "  1  allow: names allowed\n", NULL },
 	{ "lists show of nothing says so",      "-s @ lists show nothing", 1, NULL, "there is no list of this name" },
 	{ "lists add takes a URL",              "-s @ lists add x https://l.example/a --refresh 1h --action allow", 0, "list x is made", NULL },
 	{ "lists add takes a file that is there", "-s @ lists add x ~/good.yaml", 0, "list x is made", NULL },
+	{ "lists add knows no other scheme",    "-s @ lists add x ftp://l.example/a", 2, NULL, "a URL of http:// or https://" },
 	{ "lists add needs a file that is there", "-s @ lists add x ~/none", 2, NULL, "No such file" },
 	{ "lists add needs a source",           "-s @ lists add x", 2, NULL, "an argument is missing: URL|FILE\n" },
 	{ "lists remove confirms",              "-s @ lists remove x", 0, "list x is gone\n", NULL },
@@ -218,6 +223,8 @@ static const struct run_case {
 	  "  \"lines\": 6,\n  \"kept\": {\n    \"exact\": 1,\n    \"subtree\": 1,\n    \"allow\": 0,\n    \"regex\": 0,\n"
 	  "    \"rewrite\": 1,\n    \"address\": 0,\n    \"route\": 0\n  },\n  \"duplicates\": 1,\n  \"skipped\": {\n"
 	  "    \"empty\": 1,\n    \"cosmetic\": 1\n  }\n", NULL },
+	{ "a pattern that does not compile is skipped", "lists check ~/patterns.txt", 0, "line 2: /(/\n", NULL },
+	{ "patterns of a list are compiled",    "lists check ~/patterns.txt", 0, "regex                   1  regular expressions\n", NULL },
 	{ "a list of a named format",           "lists check ~/list.txt --format dnsmasq --json", 0, "\"statement\": 5", NULL },
 	{ "a format that is none",              "lists check ~/list.txt --format bogus", 2, NULL, "no such format: bogus; there are auto domains" },
 	{ "a page is no list",                  "lists check ~/page.txt", 1, NULL, "page.txt: no list: it is an HTML page\n" },
@@ -346,6 +353,7 @@ static int start(void **state)
 	write_file("good.yaml", "cache:\n  entries: 1000\n");
 	write_file("bad.yaml", "cache:\n  entires: 1000\n");
 	write_file("group.json", "{\"lists\": []}");
+	write_file("patterns.txt", "/^ads?[0-9]+\\./\n/(/\n");
 	write_file("list.txt", "# a list\n0.0.0.0 a.example\n||b.example^\na.example##.ad\na.example\n192.0.2.1 c.example\n");
 	write_file("page.txt", "<!DOCTYPE html>\n<html>\n");
 	return 0;
@@ -358,6 +366,7 @@ static int stop(void **state)
 	write_file("bad.yaml", NULL);
 	write_file("group.json", NULL);
 	write_file("list.txt", NULL);
+	write_file("patterns.txt", NULL);
 	write_file("page.txt", NULL);
 	return 0;
 }

@@ -64,6 +64,7 @@ static const struct bad {
 	{ "rewrite that is a text", "filter: { rewrites: [x] }", 1, "filter.rewrites[0]", "expected a map" },
 	{ "rewrite without a name", REWRITE("answers: [192.0.2.1]"), 3, "filter.rewrites[0].name", "missing" },
 	{ "rewrite without answers", REWRITE("name: a.example"), 3, "filter.rewrites[0].answers", "missing" },
+	{ "rewrite to an address gone wrong", REWRITE("name: a.example, answers: [192.0.2.500]"), 3, "filter.rewrites[0].answers[0]", "ends in a number" },
 	{ "rewrite with no answer", REWRITE("name: a.example, answers: []"), 3, "filter.rewrites[0].answers", "expected 1 to 16" },
 	{ "rewrite with an unknown key", REWRITE("name: a.example, answer: [192.0.2.1]"), 3, "filter.rewrites[0]", "did you mean \"answers\"" },
 	{ "rewrite of an address", REWRITE("name: 192.0.2.1, answers: [192.0.2.1]"), 3, "filter.rewrites[0].name", "it is an address" },
