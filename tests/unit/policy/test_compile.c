@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "policy/rule_pack.h"
@@ -315,6 +316,34 @@ static void patterns_that_say_the_same_of_a_name_take_no_memory(void **state)
 	court_close(&c);
 }
 
+/* Patterns that take all their steps for each name of a list keep nobody waiting: names they were not tried on are asked about. */
+static void hostile_patterns_end_and_the_names_left_are_asked_about(void **state)
+{
+	struct court c;
+	char text[64];
+	unsigned i, asked = 0;
+	clock_t start;
+
+	court_init(&c);
+	court_say(&c, &(struct said){ .kind = RULE_REGEX, .source = 1, .name = "^(a+a+)+9{9}" });
+	court_say(&c, &(struct said){ .kind = RULE_REGEX, .source = 1, .name = "^aa.*7\\.example$", .action = FILTER_ALLOW });
+	for (i = 0; i < 100000; i++) {
+		snprintf(text, sizeof(text), "%.*s%u.example", 30, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", i);
+		court_say(&c, &(struct said){ .name = text });
+	}
+	start = clock();
+	court_open(&c);
+	printf("# figure: 100000 names and a hostile pattern: %.2f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
+	assert_in_range(rules_regex_limited(c.made.rules), 1000, 10000);
+	for (i = 0; i < 100000; i += 97) {
+		snprintf(text, sizeof(text), "%.*s%u.example", 30, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", i);
+		asked += court_kernel(&c, text, 0).verdict.kind == MR_ASK;
+		assert_int_equal(court_judge(&c, text, A, 0, false, NULL).kind, i % 10 == 7 ? MR_ALLOW : MR_BLOCK);
+	}
+	assert_in_range(asked, 900, 1031);
+	court_close(&c);
+}
+
 /* Whatever the octets say, reading them ends well. */
 static void damaged_rules_are_refused(void **state)
 {
@@ -400,7 +429,7 @@ static void line_is_found(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[9 + COUNT_OF(written) + COUNT_OF(lines)] = {
+	static struct CMUnitTest tests[10 + COUNT_OF(written) + COUNT_OF(lines)] = {
 		cmocka_unit_test(list_counts_what_it_has_twice),
 		cmocka_unit_test(items_out_of_bounds_are_refused),
 		cmocka_unit_test(what_a_source_says_twice_is_told),
@@ -409,9 +438,10 @@ int main(void)
 		cmocka_unit_test(writing_that_fails_may_be_tried_again),
 		cmocka_unit_test(patterns_are_bounded_by_what_they_take),
 		cmocka_unit_test(patterns_that_say_the_same_of_a_name_take_no_memory),
+		cmocka_unit_test(hostile_patterns_end_and_the_names_left_are_asked_about),
 		cmocka_unit_test(damaged_rules_are_refused),
 	};
-	size_t n = 9, i;
+	size_t n = 10, i;
 
 	for (i = 0; i < COUNT_OF(written); i++)
 		tests[n++] = (struct CMUnitTest){ written[i].name, rule_is_read, NULL, NULL, (void *)&written[i] };
