@@ -4,6 +4,8 @@ import json
 import re
 import time
 
+import dns.message
+import dns.rcode
 import pytest
 
 import lane
@@ -98,6 +100,18 @@ def test_a_regular_expression_blocks_what_it_matches_and_leaves_the_rest_to_the_
     finally:
         served.millctl("rule", "remove", r"/^banner[0-9]+\./")
     assert not blocked(served.ask("banner12.regex.test"))
+
+
+@pytest.mark.parametrize("rule", [r"/^pat[0-9]/", r"@@/^pat[0-9]/", r"/^pat[0-9]/$dnsrewrite=REFUSED;;"],
+                         ids=["blocks", "allows", "rewrites"])
+def test_a_pattern_does_not_change_what_is_said_of_a_type_that_a_group_does_not_get(served, rule):
+    served.millctl("rule", "add", rule)
+    try:
+        why = served.get("why", name="pat1.types.test", client=KID4, type="HTTPS")
+        said = [dns.message.from_wire(bytes.fromhex(why[side]["reply"]["hex"])) for side in ("kernel", "daemon")]
+        assert [(m.rcode(), m.answer) for m in said] == [(dns.rcode.NOERROR, [])] * 2, why
+    finally:
+        served.millctl("rule", "remove", rule)
 
 
 def test_a_cname_into_a_blocked_name_is_blocked_when_the_rule_comes(served):

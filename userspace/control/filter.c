@@ -10,6 +10,7 @@
  */
 #define LOG_ROOM "control"
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,14 +250,17 @@ void filter_job_done(struct filter_job *j)
 
 int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr)
 {
+	uint64_t asked = j->made.asked, limited = rules_regex_limited(j->made.rules);
 	struct err_at why = { 0 };
-	uint64_t asked = j->made.asked;
 	int err;
 
 	if (j->on_disk && replace_files(c, s->config, &why))
 		log_warn("%s: the filter is compiled again at the next start", why.why);
 	err = put_in_force(c, s, &j->made, reterr);
 	if (!err) {
+		if (limited)
+			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the filter was "
+				 "made: there they match nothing", limited);
 		free(c->lists);
 		c->lists = j->states;
 		j->states = NULL;

@@ -18,6 +18,7 @@
 #define BLOCK_SIZE     65536
 #define RULES_FILE_MAX (1ULL << 30)
 #define SETTLE_EACH    (1U << 20)
+#define LIMITED_MAX    4096		/* matches that took too many steps, half a second of them */
 
 /* Wire names behind each other, each ended by its root byte. */
 struct name_block {
@@ -238,6 +239,8 @@ struct matching {
 	const uint8_t *name;
 	uint16_t len;
 	unsigned put;			/* members since the last time that repeats were dropped */
+	uint16_t source[FILTER_LISTS_MAX];	/* those that have patterns */
+	unsigned sources;
 	int err;
 };
 
@@ -252,6 +255,25 @@ static void add_member(const struct rule *rule, void *arg)
 				    rule->condition || rule->answer ? FILTER_ASK : rule->action);
 }
 
+/* What patterns say of the name is found out when it is asked for. */
+static void ask_about_name(struct matching *m)
+{
+	unsigned i;
+
+	for (i = 0; i < m->sources && !m->err; i++)
+		m->err = filter_builder_put(m->c->names, m->name, m->len, RULE_EXACT, m->source[i], FILTER_ASK);
+	m->put += m->sources;
+}
+
+static void note_sources(struct matching *m)
+{
+	unsigned i;
+
+	for (i = 0; i < FILTER_LISTS_MAX; i++)
+		if (rules_regex_strength(m->c->rules, i) != MR_NONE)
+			m->source[m->sources++] = (uint16_t)i;
+}
+
 /* Many patterns of a source may say the same of a name: memory is for what they say, not for how often. */
 static void drop_repeats(struct matching *m)
 {
@@ -263,18 +285,27 @@ static void drop_repeats(struct matching *m)
 	m->err = filter_builder_settle(m->c->names, &unused);
 }
 
+/*
+ * Patterns are tried on exact names here, so that the kernel answers these.
+ * Hostile ones take a tenth of a millisecond for each name, minutes for a list
+ * of a million: once that shows, the daemon is asked about the names left.
+ */
 static int match_exact_names(struct compile *c)
 {
 	struct matching m = { .c = c };
 	const struct name_block *b;
 	const uint8_t *p;
 
+	note_sources(&m);
 	for (b = c->exact; b && !m.err; b = b->next)
 		for (m.name = b->octets; m.name < b->octets + b->used && !m.err; m.name += m.len) {
 			for (p = m.name; *p; p += *p + 1)
 				;
 			m.len = (uint16_t)(p + 1 - m.name);
-			rules_each_regex(c->rules, m.name, m.len, add_member, &m);
+			if (rules_regex_limited(c->rules) < LIMITED_MAX)
+				rules_each_regex(c->rules, m.name, m.len, add_member, &m);
+			else
+				ask_about_name(&m);
 			if (!m.err)
 				drop_repeats(&m);
 		}

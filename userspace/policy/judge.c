@@ -299,6 +299,7 @@ static void judge(const struct judge *j, const struct judge_question *q, bool is
 	ret->entry = r.entry;
 	ret->rule = NULL;
 	ret->rewrites = 0;
+	ret->unknown = r.kind == MR_NONE;
 	if (r.kind == MR_ASK || (r.kind == MR_NONE && rules_have_regex(j->rules)))
 		judge_slowly(j, q, is_link, r.kind == MR_ASK, ret);
 	lift(q, ret);

@@ -66,6 +66,7 @@ extern const char *const judge_step_texts[JUDGE_STEP_COUNT];
 struct judge_result {
 	enum mr_verdict_kind kind;	/* NONE, BLOCK, ALLOW, IMPORTANT_BLOCK or IMPORTANT_ALLOW; NONE with rewrites */
 	enum judge_step step;
+	bool unknown;			/* to the kernel: patterns alone have decided, if anything */
 	unsigned source;		/* of what decided */
 	unsigned depth;			/* labels of the name that matched; 0 for patterns */
 	uint64_t entry;			/* of the table of names; 0: none */

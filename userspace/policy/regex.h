@@ -53,7 +53,12 @@ struct regex_member {
 struct regex_set *regex_set_new(const struct regex_member *members, unsigned count);
 void regex_set_free(struct regex_set *s);
 
-/* Call @each with the number of every member that is about the text, until it returns false. */
+/*
+ * Call @each with the number of every member that is about the text, until it
+ * returns false.  When 16 members have taken too many steps for one text, the
+ * others are not tried: a list of a thousand hostile patterns must not cost a
+ * thousand times what one does.
+ */
 void regex_set_each(const struct regex_set *s, const char *text, size_t len, bool (*each)(unsigned number, void *arg),
 		    void *arg);
 

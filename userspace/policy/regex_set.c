@@ -11,7 +11,8 @@
 #include <string.h>
 #include "policy/regex_set.h"
 
-#define GROUP_MAX 32
+#define GROUP_MAX   32
+#define LIMITED_MAX 16			/* matches of a text that took too many steps; then no other is tried */
 
 /* "Whoever has this gram may match this member." */
 struct needed {
@@ -190,7 +191,7 @@ struct matching {
 	bool (*each)(unsigned number, void *arg);
 	void *arg;
 	uint32_t hit[REGEX_TEXT_MAX];	/* grams that were looked at */
-	unsigned hits;
+	unsigned hits, limited;
 };
 
 /* Try a member; false ends all. */
@@ -200,7 +201,7 @@ static bool try_member(struct matching *m, unsigned number)
 
 	if (o == REGEX_LIMIT) {
 		atomic_fetch_add_explicit(&m->s->limited, 1, memory_order_relaxed);
-		return true;
+		return ++m->limited < LIMITED_MAX;
 	}
 	return (o == REGEX_YES) == m->s->member[number].invert || m->each(number, m->arg);
 }
@@ -291,7 +292,7 @@ void regex_set_each(const struct regex_set *s, const char *text, size_t len, boo
 	m.len = len;
 	m.each = each;
 	m.arg = arg;
-	m.hits = 0;
+	m.hits = m.limited = 0;
 	if (s->needs && !try_grams(&m))
 		return;
 	for (i = 0; i < s->groups; i++)

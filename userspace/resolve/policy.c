@@ -54,14 +54,18 @@ static struct judge_question question_of(const struct query *q)
 
 enum step_result policy_question(struct query *q, uint64_t now_ns)
 {
+	bool withheld = mr_group_withholds(policy_group(q), q->key.qtype);
 	struct judge_question ask = question_of(q);
 
 	if (q->refresh)
 		return STEP_NEXT;
 	judge_name(&q->snapshot->judge, &ask, &q->verdict);
+	/* The kernel withholds a type without asking what patterns would say of the name; they say nothing here either. */
+	if (withheld && q->verdict.unknown)
+		q->verdict = (struct judge_result){ .kind = MR_NONE };
 	if (blocks(q->verdict.kind))
 		return block(q);
-	if (q->verdict.rewrites || allows(q->verdict.kind) || !mr_group_withholds(policy_group(q), q->key.qtype))
+	if (q->verdict.rewrites || allows(q->verdict.kind) || !withheld)
 		return STEP_NEXT;
 	q->withheld = true;
 	q->source = QUERY_BY_FILTER;

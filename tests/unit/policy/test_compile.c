@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "policy/rule_pack.h"
@@ -337,6 +338,34 @@ static void patterns_that_say_the_same_of_a_name_take_no_memory(void **state)
 	court_close(&c);
 }
 
+/* Patterns that take all their steps for each name of a list keep nobody waiting: names they were not tried on are asked about. */
+static void hostile_patterns_end_and_the_names_left_are_asked_about(void **state)
+{
+	struct court c;
+	char text[64];
+	unsigned i, asked = 0;
+	clock_t start;
+
+	court_init(&c);
+	court_say(&c, &(struct said){ .kind = RULE_REGEX, .source = 1, .name = "^(a+a+)+9{9}" });
+	court_say(&c, &(struct said){ .kind = RULE_REGEX, .source = 1, .name = "^aa.*7\\.example$", .action = FILTER_ALLOW });
+	for (i = 0; i < 100000; i++) {
+		snprintf(text, sizeof(text), "%.*s%u.example", 30, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", i);
+		court_say(&c, &(struct said){ .name = text });
+	}
+	start = clock();
+	court_open(&c);
+	printf("# figure: 100000 names and a hostile pattern: %.2f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
+	assert_in_range(rules_regex_limited(c.made.rules), 1000, 10000);
+	for (i = 0; i < 100000; i += 97) {
+		snprintf(text, sizeof(text), "%.*s%u.example", 30, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", i);
+		asked += court_kernel(&c, text, 0).verdict.kind == MR_ASK;
+		assert_int_equal(court_judge(&c, text, A, 0, false, NULL).kind, i % 10 == 7 ? MR_ALLOW : MR_BLOCK);
+	}
+	assert_in_range(asked, 900, 1031);
+	court_close(&c);
+}
+
 /* Whatever the octets say, reading them ends well. */
 static void damaged_rules_are_refused(void **state)
 {
@@ -432,6 +461,7 @@ int main(void)
 		cmocka_unit_test(patterns_are_bounded_by_what_they_take),
 		cmocka_unit_test(list_with_too_many_patterns_says_so),
 		cmocka_unit_test(patterns_that_say_the_same_of_a_name_take_no_memory),
+		cmocka_unit_test(hostile_patterns_end_and_the_names_left_are_asked_about),
 		cmocka_unit_test(damaged_rules_are_refused),
 	};
 	size_t n = 10, i;

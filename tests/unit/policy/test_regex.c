@@ -284,6 +284,27 @@ static void steps_are_bounded_and_counted(void **state)
 	many_close(&a);
 }
 
+/* What one name costs is bounded, however many patterns mean harm. */
+static void many_hostile_patterns_cost_what_some_do(void **state)
+{
+	static char patterns[1000][48];
+	char text[REGEX_TEXT_MAX] = "";
+	struct many a = { 0 };
+	unsigned i;
+
+	memset(text, 'a', 249);
+	text[249] = '!';
+	for (i = 0; i < COUNT_OF(patterns); i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), "^(a+[a%u]*)+$", i);
+		many_add(&a, patterns[i], strlen(patterns[i]), false);
+	}
+	many_open(&a);
+	regex_set_each(a.set, text, 250, see, a.seen);
+	assert_in_range(regex_set_limited(a.set), 1, 100);
+	assert_int_equal(many_check(&a, "aaaa"), COUNT_OF(patterns));
+	many_close(&a);
+}
+
 static double time_of(const struct many *a, const char *text)
 {
 	double start = seconds();
@@ -328,16 +349,17 @@ static void text_is_the_name_without_its_final_dot(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[6 + COUNT_OF(ones) + COUNT_OF(grams)] = {
+	static struct CMUnitTest tests[7 + COUNT_OF(ones) + COUNT_OF(grams)] = {
 		cmocka_unit_test(bad_patterns_are_refused),
 		cmocka_unit_test(set_finds_what_its_members_match),
 		cmocka_unit_test(patterns_of_real_lists_agree),
 		cmocka_unit_test(steps_are_bounded_and_counted),
+		cmocka_unit_test(many_hostile_patterns_cost_what_some_do),
 		cmocka_unit_test(many_patterns_of_the_same_texts_are_tried_once),
 		cmocka_unit_test(text_is_the_name_without_its_final_dot),
 	};
 	static char names[COUNT_OF(grams)][80];
-	size_t n = 6, i;
+	size_t n = 7, i;
 
 	for (i = 0; i < COUNT_OF(ones); i++)
 		tests[n++] = (struct CMUnitTest){ ones[i].name, pattern_is_matched, NULL, NULL, (void *)&ones[i] };
