@@ -23,7 +23,6 @@
 /* What streams share with api_stop(). */
 struct api_life {
 	_Atomic bool stopping;		/* the daemon ends: streams must too */
-	_Atomic unsigned streams;	/* that have not ended yet */
 };
 
 struct api_request;
@@ -131,6 +130,7 @@ unsigned api_delete_client(struct api_request *r, json_t **ret);
 unsigned api_get_groups(struct api_request *r, json_t **ret);
 unsigned api_get_group(struct api_request *r, json_t **ret);
 unsigned api_put_group(struct api_request *r, json_t **ret);
+unsigned api_patch_group(struct api_request *r, json_t **ret);
 unsigned api_delete_group(struct api_request *r, json_t **ret);
 unsigned api_get_pause(struct api_request *r, json_t **ret);
 unsigned api_post_pause(struct api_request *r, json_t **ret);
