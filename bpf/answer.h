@@ -116,7 +116,7 @@ MR_INLINE enum mr_stat answer_copy(struct answer_slot slot, const struct mr_name
 	answer_body(slot, name_len, MR_READ(a->body_len) & REPLY_TAIL_MASK, r);
 	if (!last || MR_READ(from->stamp_first) != last)
 		return MR_STAT_pass_torn;
-	if (!equal || a->name_len != name_len || a->qtype != q->qtype || a->key != key)
+	if (!equal || mr_load32(&a->qtype) != mr_answer_question(q->qtype, name_len, key))
 		return MR_STAT_pass_miss;
 	if (sum != a->head_sum || mr_sum_high(r->sum) != a->body_sum || a->body_len > MR_BODY_MAX)
 		return MR_STAT_pass_torn;

@@ -16,13 +16,14 @@
 /* The octets of word j, counted from its end, that belong to a name; without a branch, which lengths would mislead. */
 MR_INLINE __u64 name_mask(__u32 len, __u32 j)
 {
-	__s64 before = (__s64)(8 * (j + 1)) - len, some;	/* octets of the word that stand before the name */
+	__s64 before = (__s64)(8 * (j + 1)) - len, some, none;	/* octets of the word that stand before the name */
 
 	some = before - 8;
 	MR_OPAQUE(some);
 	some >>= 63;
-	before &= ~(before >> 63);
-	MR_OPAQUE(before);
+	none = before >> 63;
+	MR_OPAQUE(none);		/* or clang takes the greater of two, with the branch after all */
+	before &= ~none;
 	return some & ~0ULL << (8 * before & 63);
 }
 

@@ -17,7 +17,7 @@
 
 #define REPLY_TAIL_MASK 2047
 #define REPLY_OFFSET_MASK 511		/* of anything in a front or a short tail */
-#define REPLY_SHORT     64
+#define REPLY_SHORT     63		/* octets of a tail that is written word by word: sums of 32, 16 and 8, and a rest */
 #define REPLY_HEAD_ROOM 216		/* what an XDP frame has in front: 256 less the kernel's 40 */
 #define REPLY_FRONT_MAX 512		/* headers and question: at most 62 + 8 + 12 + 259 */
 
@@ -365,15 +365,30 @@ MR_INLINE int reply_headers(const struct world_frame *f, const struct packet *p,
 	return 0;
 }
 
+/* Write so many octets of the tail, whole words, and go on behind them; one test of the frame's end for all. */
+MR_INLINE void reply_words(struct cursor *c, const __u8 *from, __u32 octets)
+{
+	__u8 *p = cursor_take(c, octets);
+	__u32 i;
+
+	if (!p)
+		return;
+	MR_UNROLL
+	for (i = 0; i < octets; i += 8)
+		mr_store64(p + i, mr_load64(from + i));
+}
+
 /*
- * Write the tail behind the question: a short one by words, the last of which
- * overlaps the one before so that it ends with the frame; a long one by the
- * helper, whose call costs as much as some ten words.
+ * Write the tail behind the question: a short one by words, in the sizes that
+ * its length is made of, the last of which overlaps the one before so that it
+ * ends with the frame; a long one by the helper, whose call costs as much as
+ * some ten words.
  */
 MR_INLINE void reply_store(struct world_frame *f, __u32 front, struct reply *r, __u32 len)
 {
-	__u32 words = len >> 3, i;
 	struct cursor c = cursor_at(f, front);
+	const __u8 *from = r->tail;
+	__u32 size;
 	__u8 *p;
 
 	if (len < 8 || len > REPLY_SHORT) {
@@ -384,14 +399,12 @@ MR_INLINE void reply_store(struct world_frame *f, __u32 front, struct reply *r, 
 		world_store(f, front, r->tail, (len & REPLY_TAIL_MASK) + 1);
 		return;
 	}
-	for (i = 0; i < REPLY_SHORT / 8; i++) {
-		if (i >= words)
-			break;
-		p = cursor_take(&c, 8);
-		if (!p)
-			return;
-		mr_store64(p, mr_load64(r->tail + 8 * i));
-	}
+	MR_UNROLL
+	for (size = 32; size >= 8; size >>= 1)
+		if (len & size) {
+			reply_words(&c, from, size);
+			from += size;
+		}
 	c = cursor_at(f, (front + len - 8) & REPLY_OFFSET_MASK);
 	p = cursor_take(&c, 8);
 	if (p)

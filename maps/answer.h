@@ -73,7 +73,7 @@ struct mr_answer {
 	__u16 answers;
 	__u16 authorities;
 	__u16 body_len;
-	__u16 qtype;			/* host order */
+	__u16 qtype;			/* host order; with the two that follow the word of mr_answer_question() */
 	__u8 name_len;
 	__u8 key;			/* enum mr_answer_key */
 	__u8 flags;			/* enum mr_answer_flag */
@@ -152,6 +152,12 @@ MR_INLINE __u32 mr_body_sum(const void *body, __u32 len)
 	return mr_sum_high(sum);
 }
 
+/* What an answer's qtype, name_len and key must be, as the word they make. */
+MR_INLINE __u32 mr_answer_question(__u32 qtype, __u32 name_len, __u32 key)
+{
+	return qtype | name_len << 16 | key << 24;
+}
+
 /* The head in 64-bit words: all is summed from born on, of the word with body_sum and head_sum the first alone. */
 #define MR_ANSWER_WORDS     16
 #define MR_ANSWER_SUM_FIRST 2
@@ -177,7 +183,7 @@ MR_INLINE __u32 mr_answer_take(struct mr_answer *to, const struct mr_answer *fro
 		w = f[i];
 		t[i] = w;
 		sum += i == MR_ANSWER_SUM_HALF ? (__u32)w : w;
-		MR_OPAQUE(sum);		/* or all words are kept, to be summed when the sum is asked for */
+		MR_SETTLE(sum);		/* or all words are kept, to be summed when the sum is asked for */
 		MR_ORDER();
 	}
 	return (__u32)sum + (__u32)(sum >> 32);
@@ -191,7 +197,11 @@ MR_INLINE __u32 mr_answer_sum(const struct mr_answer *a)
 	return mr_answer_take(&copy, a);
 }
 
-/* The unit of the answer with that tag in a bucket, or 0. */
+/*
+ * The unit of the answer with that tag in a bucket, or 0.  A tag stands in a
+ * bucket once; if it ever stood there twice, the unit would be none of the two,
+ * and what the reader finds there has another name.
+ */
 MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 {
 	__u64 unit = 0, w, same;
@@ -202,7 +212,7 @@ MR_INLINE __u32 mr_answer_way(const struct mr_answer_bucket *b, __u64 place)
 		w = MR_READ(b->way[i]);
 		same = mr_if_zero((w ^ place) >> 32);
 		MR_OPAQUE(same);
-		unit ^= (unit ^ w) & same;
+		unit |= w & same;
 		MR_ORDER();
 	}
 	return (__u32)unit;

@@ -32,6 +32,9 @@
 /* What the compiler knew of a value, it knows no more. */
 #define MR_OPAQUE(v) __asm__("" : "+r"(v))
 
+/* The same, here and now: what it is worked out from need not be kept for later. */
+#define MR_SETTLE(v) __asm__ volatile("" : "+r"(v))
+
 /* All ones when v, which must be below 2^63, is 0; else 0.  Probes select by it: a branch per way doubles what the
  * verifier must follow, and mispredicts. */
 MR_INLINE __u64 mr_if_zero(__u64 v)
