@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* answer.c - the object: making, sharing, ageing. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -9,34 +10,45 @@
 #include "dns/object.h"
 #include "dns/wire.h"
 
-static size_t ttl_offset(size_t body_len)
-{
-	size_t align = _Alignof(uint16_t);
+/* Where the parts stand in the block. */
+struct layout {
+	size_t body, ttl_at, size;
+};
 
-	return (sizeof(struct dns_answer) + body_len + align - 1) / align * align;
+static struct layout layout_of(size_t name_len, size_t body_len, size_t ttls)
+{
+	size_t body = offsetof(struct dns_answer, key.name) + name_len, align = _Alignof(uint16_t);
+	size_t ttl_at = (body + body_len + align - 1) / align * align, size = ttl_at + ttls * sizeof(uint16_t);
+
+	return (struct layout){ body, ttl_at, size < sizeof(struct dns_answer) ? sizeof(struct dns_answer) : size };
 }
 
 struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, const uint8_t *body, size_t len,
 				    const uint16_t *ttl_at, uint16_t ttls, uint64_t now_ns)
 {
-	struct dns_answer *a = malloc(ttl_offset(len) + ttls * sizeof(*ttl_at));
+	struct layout l = layout_of(key->name_len, len, ttls);
+	struct dns_answer *a = malloc(l.size);
 
 	if (!a)
 		return NULL;
 	memset(a, 0, sizeof(*a));
 	atomic_init(&a->refs, 1);
 	atomic_init(&a->asked, 1);
-	a->key = *key;
+	a->key.name_len = key->name_len;
+	a->key.qtype = key->qtype;
+	a->key.bits = key->bits;
+	memcpy(a->key.name, key->name, key->name_len);
 	a->rcode = rcode;
 	a->ede = DNS_EDE_NONE;
 	a->born_ns = now_ns;
 	a->ttls = ttls;
 	a->body_len = (uint16_t)len;
-	a->ttl_at = (uint16_t *)(void *)((char *)a + ttl_offset(len));
+	a->body = (uint8_t *)a + l.body;
+	a->ttl_at = (uint16_t *)(void *)((char *)a + l.ttl_at);
 	if (len)
-		memcpy(a->body, body, len);
+		memcpy((uint8_t *)a + l.body, body, len);
 	if (ttls)
-		memcpy(a->ttl_at, ttl_at, ttls * sizeof(*ttl_at));
+		memcpy((char *)a + l.ttl_at, ttl_at, ttls * sizeof(*ttl_at));
 	return a;
 }
 
@@ -46,7 +58,7 @@ struct dns_answer *dns_answer_empty(const struct dns_key *key, uint16_t rcode, i
 
 	if (!a)
 		return NULL;
-	a->ede = ede;
+	a->ede = (int16_t)ede;
 	a->ttl = ttl;
 	return a;
 }
@@ -138,6 +150,12 @@ bool dns_key_same(const struct dns_key *a, const struct dns_key *b)
 	       memcmp(a->name, b->name, a->name_len) == 0;
 }
 
+void dns_answer_key(const struct dns_answer *a, struct dns_key *ret)
+{
+	*ret = (struct dns_key){ .name_len = a->key.name_len, .qtype = a->key.qtype, .bits = a->key.bits };
+	memcpy(ret->name, a->key.name, a->key.name_len);
+}
+
 struct dns_answer *dns_answer_ref(struct dns_answer *a)
 {
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
@@ -165,5 +183,5 @@ bool dns_answer_fresh(const struct dns_answer *a, uint64_t now_ns)
 
 size_t dns_answer_size(const struct dns_answer *a)
 {
-	return ttl_offset(a->body_len) + a->ttls * sizeof(*a->ttl_at);
+	return layout_of(a->key.name_len, a->body_len, a->ttls).size;
 }
