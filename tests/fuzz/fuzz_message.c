@@ -6,7 +6,7 @@
  * have the counts they announce, end where they end, and an answer made out of
  * our own reply is that answer.
  *
- * fuzz-sources: userspace/dns/msg.c userspace/dns/name.c userspace/dns/answer.c userspace/dns/build.c userspace/dns/response.c userspace/dns/reply.c userspace/base/bug.c userspace/base/log.c
+ * fuzz-sources: userspace/dns/msg.c userspace/dns/name.c userspace/dns/answer.c userspace/dns/build.c userspace/dns/response.c userspace/dns/reply.c userspace/base/bug.c userspace/base/log.c userspace/base/slab.c
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static void same_again(const struct dns_answer *a, const uint8_t *reply, size_t 
 	HOLDS(b->ttl == a->ttl && b->negative == a->negative && b->chain == a->chain && b->rcode == a->rcode);
 	dns_answer_unref(b);
 	HOLDS(!dns_answer_from_body(&key, a->rcode, a->body, a->body_len, a->answers, a->authorities, NOW, &b));
-	HOLDS(b->ttls == a->ttls && !memcmp(b->ttl_at, a->ttl_at, a->ttls * sizeof(*a->ttl_at)));
+	HOLDS(b->ttls == a->ttls && !memcmp(dns_answer_ttls(b), dns_answer_ttls(a), a->ttls * sizeof(uint16_t)));
 	dns_answer_unref(b);
 }
 

@@ -16,13 +16,14 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/slab.h"
 #include "cache/cache.h"
 
 #define SHARDS_MAX  64
 #define SHARD_LEAST 64			/* entries below which a shard is not worth a lock of its own */
 #define LINE        64
 #define WAYS        7
-#define FILL        5			/* answers a bucket when the shard is full: few have to go on */
+#define FILL        4			/* answers a bucket when the shard is full: one in fifty has to go on */
 #define NONE        UINT32_MAX
 
 struct bucket {
@@ -56,6 +57,8 @@ struct cache {
 	struct hash_key key;
 	unsigned shards;		/* a power of two; 0: keeps nothing */
 	struct shard *shard;
+	struct bucket *buckets;		/* of all shards */
+	size_t buckets_size;		/* octets */
 	_Atomic uint64_t misses;	/* of a cache that keeps nothing */
 };
 
@@ -254,19 +257,27 @@ static struct dns_answer *replace(const struct place *p, struct way w, struct dn
 
 /* ---- the cache ---------------------------------------------------------- */
 
-static int shard_init(struct shard *s, uint32_t size)
+/* Shard @i of @shards gets so many of @entries. */
+static uint32_t share(size_t entries, unsigned shards, unsigned i)
 {
-	size_t buckets = size / FILL + 1;
+	return (uint32_t)(entries / shards + (i < entries % shards));
+}
 
+static uint32_t buckets_for(uint32_t size)
+{
+	return size / FILL + 1;
+}
+
+static int shard_init(struct shard *s, uint32_t size, struct bucket *buckets)
+{
+	s->slots = malloc(size * sizeof(*s->slots));
+	if (!s->slots)
+		return -1;
 	pthread_mutex_init(&s->lock, NULL);
 	s->size = size;
 	s->free = NONE;
-	s->slots = malloc(size * sizeof(*s->slots));
-	s->buckets = aligned_alloc(LINE, buckets * sizeof(*s->buckets));
-	if (!s->slots || !s->buckets)
-		return -1;
-	memset(s->buckets, 0, buckets * sizeof(*s->buckets));
-	s->count = (uint32_t)buckets;
+	s->buckets = buckets;
+	s->count = buckets_for(size);
 	return 0;
 }
 
@@ -274,6 +285,7 @@ struct cache *cache_new(size_t entries)
 {
 	struct cache *c = calloc(1, sizeof(*c));
 	unsigned i, shards = 1;
+	struct bucket *at;
 
 	if (!c || !entries)
 		return c;
@@ -282,16 +294,17 @@ struct cache *cache_new(size_t entries)
 	while (shards < SHARDS_MAX && entries / (shards * 2) >= SHARD_LEAST)
 		shards *= 2;
 	random_fill(&c->key, sizeof(c->key));
+	for (i = 0; i < shards; i++)
+		c->buckets_size += buckets_for(share(entries, shards, i)) * sizeof(*c->buckets);
+	c->buckets = at = huge_map(c->buckets_size);
 	c->shard = aligned_alloc(LINE, shards * sizeof(*c->shard));
-	if (!c->shard)
+	if (!c->buckets || !c->shard)
 		goto fail;
 	memset(c->shard, 0, shards * sizeof(*c->shard));
 	for (; c->shards < shards; c->shards++) {
-		i = c->shards;
-		if (shard_init(&c->shard[i], (uint32_t)(entries / shards + (i < entries % shards)))) {
-			c->shards++;
+		if (shard_init(&c->shard[c->shards], share(entries, shards, c->shards), at))
 			goto fail;
-		}
+		at += c->shard[c->shards].count;
 	}
 	return c;
 fail:
@@ -306,9 +319,9 @@ void cache_free(struct cache *c)
 	cache_flush_all(c);
 	for (unsigned i = 0; i < c->shards; i++) {
 		free(c->shard[i].slots);
-		free(c->shard[i].buckets);
 		pthread_mutex_destroy(&c->shard[i].lock);
 	}
+	huge_unmap(c->buckets, c->buckets_size);
 	free(c->shard);
 	free(c);
 }
@@ -416,13 +429,13 @@ void cache_stats(struct cache *c, struct cache_stats *ret)
 	unsigned i;
 
 	*ret = (struct cache_stats){ .misses = atomic_load_explicit(&c->misses, memory_order_relaxed) };
-	ret->bytes = sizeof(*c) + c->shards * sizeof(*c->shard);
+	ret->bytes = sizeof(*c) + c->shards * sizeof(*c->shard) + c->buckets_size;
 	for (i = 0; i < c->shards; i++) {
 		struct shard *s = &c->shard[i];
 
 		pthread_mutex_lock(&s->lock);
 		ret->entries += s->stats.entries;
-		ret->bytes += s->stats.bytes + s->size * sizeof(*s->slots) + s->count * sizeof(*s->buckets);
+		ret->bytes += s->stats.bytes + s->size * sizeof(*s->slots);
 		ret->hits += s->stats.hits;
 		ret->misses += s->stats.misses;
 		ret->evicted += s->stats.evicted;

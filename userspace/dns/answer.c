@@ -5,29 +5,53 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/slab.h"
 #include "dns/answer.h"
 #include "dns/build.h"
 #include "dns/object.h"
 #include "dns/wire.h"
 
+/* Millions of answers may be kept, and each look-up goes to another one: so they are in huge pages. */
+static struct slab memory = SLAB_INIT;
+
+/* Leaks and uses after the end are looked for in the heap only. */
+#ifdef __SANITIZE_ADDRESS__
+#define IN_HEAP true
+#else
+#define IN_HEAP false
+#endif
+
+static void *memory_take(size_t size)
+{
+	return IN_HEAP ? malloc(size) : slab_alloc(&memory, size);
+}
+
+static void memory_give(void *p, size_t size)
+{
+	if (IN_HEAP)
+		free(p);
+	else
+		slab_free(&memory, p, size);
+}
+
 /* Where the parts stand in the block. */
 struct layout {
-	size_t body, ttl_at, size;
+	size_t ttls, body, size;
 };
 
 static struct layout layout_of(size_t name_len, size_t body_len, size_t ttls)
 {
-	size_t body = offsetof(struct dns_answer, key.name) + name_len, align = _Alignof(uint16_t);
-	size_t ttl_at = (body + body_len + align - 1) / align * align, size = ttl_at + ttls * sizeof(uint16_t);
+	size_t name_end = offsetof(struct dns_answer, key.name) + name_len, align = _Alignof(uint16_t);
+	size_t at = (name_end + align - 1) / align * align, body = at + ttls * sizeof(uint16_t), size = body + body_len;
 
-	return (struct layout){ body, ttl_at, size < sizeof(struct dns_answer) ? sizeof(struct dns_answer) : size };
+	return (struct layout){ at, body, size < sizeof(struct dns_answer) ? sizeof(struct dns_answer) : size };
 }
 
 struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, const uint8_t *body, size_t len,
 				    const uint16_t *ttl_at, uint16_t ttls, uint64_t now_ns)
 {
 	struct layout l = layout_of(key->name_len, len, ttls);
-	struct dns_answer *a = malloc(l.size);
+	struct dns_answer *a = memory_take(l.size);
 
 	if (!a)
 		return NULL;
@@ -44,11 +68,10 @@ struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, c
 	a->ttls = ttls;
 	a->body_len = (uint16_t)len;
 	a->body = (uint8_t *)a + l.body;
-	a->ttl_at = (uint16_t *)(void *)((char *)a + l.ttl_at);
 	if (len)
 		memcpy((uint8_t *)a + l.body, body, len);
 	if (ttls)
-		memcpy((char *)a + l.ttl_at, ttl_at, ttls * sizeof(*ttl_at));
+		memcpy((char *)a + l.ttls, ttl_at, ttls * sizeof(*ttl_at));
 	return a;
 }
 
@@ -156,6 +179,11 @@ void dns_answer_key(const struct dns_answer *a, struct dns_key *ret)
 	memcpy(ret->name, a->key.name, a->key.name_len);
 }
 
+static size_t size_of(const struct dns_answer *a)
+{
+	return layout_of(a->key.name_len, a->body_len, a->ttls).size;
+}
+
 struct dns_answer *dns_answer_ref(struct dns_answer *a)
 {
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
@@ -165,7 +193,7 @@ struct dns_answer *dns_answer_ref(struct dns_answer *a)
 void dns_answer_unref(struct dns_answer *a)
 {
 	if (a && atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1)
-		free(a);
+		memory_give(a, size_of(a));
 }
 
 uint32_t dns_answer_age(const struct dns_answer *a, uint64_t now_ns)
@@ -183,5 +211,5 @@ bool dns_answer_fresh(const struct dns_answer *a, uint64_t now_ns)
 
 size_t dns_answer_size(const struct dns_answer *a)
 {
-	return layout_of(a->key.name_len, a->body_len, a->ttls).size;
+	return slab_size(size_of(a));
 }
