@@ -124,7 +124,7 @@ $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 # Fuzz targets compile the rooms they need with clang's libFuzzer, from a "fuzz-sources:" line in their header.
 $(FUZZ): $(B)/%: %.c Makefile | $(GEN)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)$(CLANG) -std=gnu11 -O1 -g -D_GNU_SOURCE -DMR_VERSION='"$(VERSION)"' -fno-strict-aliasing -fsanitize=fuzzer,address,undefined \
+	$(call say,FUZZ,$@)$(CLANG) -std=gnu11 -O1 -g -D_GNU_SOURCE -DMR_VERSION='"$(VERSION)"' -fno-strict-aliasing -fsanitize=fuzzer,address,undefined -D__SANITIZE_ADDRESS__ \
 		$(INCS) $(call PC,cflags) -MMD -MP -MF $@.d $< $$(sed -n 's/^ \* fuzz-sources: *//p' $<) -o $@ $(LIBS)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -28,7 +28,7 @@ static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32
 	struct world *w = ctx;
 
 	if (w->publishes < WORLD_ASKS)
-		w->published[w->publishes++] = a->key;
+		dns_answer_key(a, &w->published[w->publishes++]);
 }
 
 /* The fake packet path forgets at once, so that each offer is seen. */

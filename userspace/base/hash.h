@@ -35,6 +35,19 @@ static inline void hash_round(uint64_t v[4])
 	v[2] = hash_rotate(v[2], 32);
 }
 
+/* The last @left octets, fewer than eight, of @size before @end; one load where the hash has eight, whatever the length. */
+static inline uint64_t hash_last(const uint8_t *end, size_t left, size_t size)
+{
+	uint64_t word = 0;
+
+	if (size < 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
+		memcpy(&word, end - left, left);
+		return word;
+	}
+	memcpy(&word, end - 8, 8);
+	return left ? word >> (64 - 8 * left) : 0;
+}
+
 /* Hash @size octets. */
 static inline uint64_t hash_octets(const struct hash_key *key, const void *octets, size_t size)
 {
@@ -52,9 +65,7 @@ static inline uint64_t hash_octets(const struct hash_key *key, const void *octet
 		hash_round(v);
 		v[0] ^= word;
 	}
-	word = 0;
-	memcpy(&word, p, left);
-	last |= word;
+	last |= hash_last(p + left, left, size);
 	v[3] ^= last;
 	hash_round(v);
 	v[0] ^= last;

@@ -35,8 +35,8 @@ struct dns_answer *cache_get(struct cache *c, const struct dns_key *key, uint64_
 
 /**
  * Keep an answer (takes a reference of its own) in the place of an older one
- * with the same key, whose count of askings it inherits.  Answers with ttl 0
- * are not kept.  When the shard is full the least wanted entry goes.
+ * with the same key, whose count of askings it inherits.  One cache at a time
+ * may keep an answer.  Answers with ttl 0 are not kept.  When the shard is full the least wanted entry goes.
  */
 void cache_put(struct cache *c, struct dns_answer *a, uint64_t now_ns);
 

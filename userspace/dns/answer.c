@@ -1,42 +1,77 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* answer.c - the object: making, sharing, ageing. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/slab.h"
 #include "dns/answer.h"
 #include "dns/build.h"
 #include "dns/object.h"
 #include "dns/wire.h"
 
-static size_t ttl_offset(size_t body_len)
-{
-	size_t align = _Alignof(uint16_t);
+/* Millions of answers may be kept, and each look-up goes to another one: so they are in huge pages. */
+static struct slab memory = SLAB_INIT;
 
-	return (sizeof(struct dns_answer) + body_len + align - 1) / align * align;
+/* Leaks and uses after the end are looked for in the heap only. */
+#ifdef __SANITIZE_ADDRESS__
+#define IN_HEAP true
+#else
+#define IN_HEAP false
+#endif
+
+static void *memory_take(size_t size)
+{
+	return IN_HEAP ? malloc(size) : slab_alloc(&memory, size);
+}
+
+static void memory_give(void *p, size_t size)
+{
+	if (IN_HEAP)
+		free(p);
+	else
+		slab_free(&memory, p, size);
+}
+
+/* Where the parts stand in the block. */
+struct layout {
+	size_t ttls, body, size;
+};
+
+static struct layout layout_of(size_t name_len, size_t body_len, size_t ttls)
+{
+	size_t name_end = offsetof(struct dns_answer, key.name) + name_len, align = _Alignof(uint16_t);
+	size_t at = (name_end + align - 1) / align * align, body = at + ttls * sizeof(uint16_t), size = body + body_len;
+
+	return (struct layout){ at, body, size < sizeof(struct dns_answer) ? sizeof(struct dns_answer) : size };
 }
 
 struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, const uint8_t *body, size_t len,
 				    const uint16_t *ttl_at, uint16_t ttls, uint64_t now_ns)
 {
-	struct dns_answer *a = malloc(ttl_offset(len) + ttls * sizeof(*ttl_at));
+	struct layout l = layout_of(key->name_len, len, ttls);
+	struct dns_answer *a = memory_take(l.size);
 
 	if (!a)
 		return NULL;
 	memset(a, 0, sizeof(*a));
 	atomic_init(&a->refs, 1);
 	atomic_init(&a->asked, 1);
-	a->key = *key;
+	a->key.name_len = key->name_len;
+	a->key.qtype = key->qtype;
+	a->key.bits = key->bits;
+	memcpy(a->key.name, key->name, key->name_len);
 	a->rcode = rcode;
 	a->ede = DNS_EDE_NONE;
 	a->born_ns = now_ns;
 	a->ttls = ttls;
 	a->body_len = (uint16_t)len;
-	a->ttl_at = (uint16_t *)(void *)((char *)a + ttl_offset(len));
+	a->body = (uint8_t *)a + l.body;
 	if (len)
-		memcpy(a->body, body, len);
+		memcpy((uint8_t *)a + l.body, body, len);
 	if (ttls)
-		memcpy(a->ttl_at, ttl_at, ttls * sizeof(*ttl_at));
+		memcpy((char *)a + l.ttls, ttl_at, ttls * sizeof(*ttl_at));
 	return a;
 }
 
@@ -46,7 +81,7 @@ struct dns_answer *dns_answer_empty(const struct dns_key *key, uint16_t rcode, i
 
 	if (!a)
 		return NULL;
-	a->ede = ede;
+	a->ede = (int16_t)ede;
 	a->ttl = ttl;
 	return a;
 }
@@ -138,6 +173,17 @@ bool dns_key_same(const struct dns_key *a, const struct dns_key *b)
 	       memcmp(a->name, b->name, a->name_len) == 0;
 }
 
+void dns_answer_key(const struct dns_answer *a, struct dns_key *ret)
+{
+	*ret = (struct dns_key){ .name_len = a->key.name_len, .qtype = a->key.qtype, .bits = a->key.bits };
+	memcpy(ret->name, a->key.name, a->key.name_len);
+}
+
+static size_t size_of(const struct dns_answer *a)
+{
+	return layout_of(a->key.name_len, a->body_len, a->ttls).size;
+}
+
 struct dns_answer *dns_answer_ref(struct dns_answer *a)
 {
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
@@ -147,7 +193,7 @@ struct dns_answer *dns_answer_ref(struct dns_answer *a)
 void dns_answer_unref(struct dns_answer *a)
 {
 	if (a && atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1)
-		free(a);
+		memory_give(a, size_of(a));
 }
 
 uint32_t dns_answer_age(const struct dns_answer *a, uint64_t now_ns)
@@ -165,5 +211,5 @@ bool dns_answer_fresh(const struct dns_answer *a, uint64_t now_ns)
 
 size_t dns_answer_size(const struct dns_answer *a)
 {
-	return ttl_offset(a->body_len) + a->ttls * sizeof(*a->ttl_at);
+	return slab_size(size_of(a));
 }

@@ -30,26 +30,46 @@ struct dns_key {
 
 bool dns_key_same(const struct dns_key *a, const struct dns_key *b);
 
+/*
+ * One block of memory: this head, the name, the TTLs' offsets, the body.  So
+ * an A record of a name of usual length takes 96 octets, two lines of the
+ * CPU's caches.
+ */
 struct dns_answer {
 	_Atomic unsigned refs;
 	_Atomic unsigned asked;		/* how often it was given; statistics, not part of the answer */
-	struct dns_key key;
-	uint16_t rcode;
-	bool aa;
-	bool ad;
-	bool negative;			/* NXDOMAIN or NODATA */
-	bool chain;			/* the answer section holds a CNAME or DNAME */
-	bool local;			/* from a local zone: TTLs do not age */
-	int ede;			/* enum dns_ede or DNS_EDE_NONE */
-	uint16_t answers;
-	uint16_t authorities;
 	uint64_t born_ns;		/* coarse clock */
 	uint32_t ttl;			/* smallest of all TTLs, clamped: the life in seconds; 0: do not keep */
-	uint16_t ttls;			/* entries of ttl_at */
+	uint32_t slot;			/* of the cache that holds it, which alone uses this and wanted */
+	bool wanted;
+	bool aa : 1;
+	bool ad : 1;
+	bool negative : 1;		/* NXDOMAIN or NODATA */
+	bool chain : 1;			/* the answer section holds a CNAME or DNAME */
+	bool local : 1;			/* from a local zone: TTLs do not age */
+	uint16_t rcode;
+	int16_t ede;			/* enum dns_ede or DNS_EDE_NONE */
+	uint16_t answers;
+	uint16_t authorities;
+	uint16_t ttls;			/* of dns_answer_ttls() */
 	uint16_t body_len;
-	uint16_t *ttl_at;		/* offsets in body, rising; behind body in the same block */
-	uint8_t body[];
+	const uint8_t *body;
+	struct {			/* as struct dns_key */
+		uint16_t name_len;
+		uint16_t qtype;
+		uint8_t bits;
+		uint8_t name[];
+	} key;
 };
+
+/* Where in the body TTLs stand: offsets, rising, directly before it. */
+static inline const uint16_t *dns_answer_ttls(const struct dns_answer *a)
+{
+	return (const uint16_t *)(const void *)a->body - a->ttls;
+}
+
+/* What @a is an answer to, as a key of its own. */
+void dns_answer_key(const struct dns_answer *a, struct dns_key *ret);
 
 /* How TTLs are bent when an answer is made. */
 struct dns_ttl_limits {

@@ -111,13 +111,14 @@ static size_t room_of(const struct dns_query *q, const struct dns_reply_limits *
 static void age_ttls(const struct dns_answer *a, uint64_t now_ns, uint8_t *body)
 {
 	uint32_t age = dns_answer_age(a, now_ns), least = a->ttl ? 1 : 0, ttl;
+	const uint16_t *at = dns_answer_ttls(a);
 	unsigned i;
 
 	if (a->local || !age)
 		return;
 	for (i = 0; i < a->ttls; i++) {
-		ttl = dns_get32(body + a->ttl_at[i]);
-		dns_put32(body + a->ttl_at[i], ttl > age ? ttl - age : least);
+		ttl = dns_get32(body + at[i]);
+		dns_put32(body + at[i], ttl > age ? ttl - age : least);
 	}
 }
 

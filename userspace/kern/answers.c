@@ -252,7 +252,7 @@ static void fill_ttls(struct mr_answer *h, const struct dns_answer *from)
 {
 	h->ttls = from->ttls;
 	if (from->ttls)
-		memcpy(h->ttl_at, from->ttl_at, from->ttls * sizeof(*h->ttl_at));
+		memcpy(h->ttl_at, dns_answer_ttls(from), from->ttls * sizeof(*h->ttl_at));
 }
 
 static uint8_t flags_of(const struct dns_answer *from, bool ask)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_cache.c - bounds, eviction, expiry, flushing, and many threads at once. */
+/* test_cache.c - bounds, eviction, expiry, flushing, a model, and many threads at once. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -279,6 +279,109 @@ static void a_name_with_many_types_fills_its_own_shard_only(void **state)
 	cache_free(c);
 }
 
+static void who_came_first_goes_first_but_for_the_wanted(void **state)
+{
+	struct cache *c = cache_new(100);
+	unsigned n;
+
+	for (n = 0; n < 100; n++)
+		put(c, numbered(n), 60, NOW);
+	ask(c, numbered(7), NOW);
+	for (n = 100; n < 149; n++)
+		put(c, numbered(n), 60, NOW);
+	assert_int_equal(stats(c).evicted, 49);
+	for (n = 0; n < 149; n++)
+		assert_int_equal(ask(c, numbered(n), NOW) > 0, n == 7 || n >= 50);
+	cache_free(c);
+}
+
+static void places_that_came_free_are_used_before_anyone_goes(void **state)
+{
+	struct cache *c = cache_new(100);
+	unsigned n;
+
+	for (n = 0; n < 100; n++)
+		put(c, numbered(n), 60, NOW);
+	for (n = 20; n < 50; n++)
+		cache_flush_name(c, numbered(n).name, numbered(n).name_len);
+	for (n = 100; n < 130; n++)
+		put(c, numbered(n), 60, NOW);
+	assert_int_equal(stats(c).evicted, 0);
+	assert_int_equal(stats(c).entries, 100);
+	put(c, numbered(130), 60, NOW);
+	assert_int_equal(stats(c).evicted, 1);
+	assert_int_equal(ask(c, numbered(0), NOW), 0);
+	cache_free(c);
+}
+
+static void an_a_record_takes_two_lines_and_its_share_of_the_index(void **state)
+{
+	static const uint8_t record[] = { 0xc0, 12, 0, 1, 0, 1, 0, 1, 0x51, 0x80, 0, 4, 192, 0, 2, 1 };
+	struct cache *c = cache_new(10000);
+	uint64_t empty = stats(c).bytes;
+	struct dns_key key = key_of("www.example.com", DNS_A, 0);
+	struct dns_answer *a;
+
+	assert_int_equal(dns_answer_from_body(&key, DNS_NOERROR, record, sizeof(record), 1, 0, NOW, &a), 0);
+	cache_put(c, a, NOW);
+	dns_answer_unref(a);
+	assert_int_equal(stats(c).bytes - empty, 96);
+	assert_true(empty <= 10000 * 25 + 16384);
+	cache_free(c);
+}
+
+/* ---- against a model ---------------------------------------------------- */
+
+/*
+ * As many names as there is room for, so that nobody is evicted and a list of
+ * who dies when says all; in a full index of few buckets many are not where
+ * they belong, and who is removed must not hide who went on from there.
+ */
+static const struct model_case {
+	const char *name;
+	unsigned size;
+	uint32_t ttl_max;
+	bool types;			/* the same name, other types: all tags alike */
+} models[] = {
+	{ "one bucket: all puts, gets and flushes are as a list has them", 3, 20, false },
+	{ "two buckets", 7, 20, false },
+	{ "four buckets", 15, 40, false },
+	{ "a full shard", 127, 300, false },
+	{ "a full shard whose entries hardly die", 127, 30000, false },
+	{ "a full shard of types of one name", 127, 300, true },
+};
+
+static void a_list_agrees(void **state)
+{
+	const struct model_case *m = *state;
+	struct cache *c = cache_new(m->size);
+	uint64_t dies[128] = { 0 }, now = NOW;
+	uint32_t r = 1, left = 0;
+
+	for (unsigned i = 0; i < 30000; i++, now += CLOCK_S / 4) {
+		unsigned n = (r = r * 1664525 + 1013904223) / 65536 % m->size, what = r >> 8 & 7;
+		struct dns_key key = m->types ? key_of("a.test", (uint16_t)(1 + n), 0) : numbered(n);
+
+		assert_int_equal(ask(c, key, now) > 0, dies[n] > now);
+		if (what < 4) {
+			uint32_t ttl = 1 + (r >> 20) % m->ttl_max;
+
+			put(c, key, ttl, now);
+			dies[n] = now + ttl * CLOCK_S;
+		} else if (what == 7 && !m->types) {
+			assert_int_equal(cache_flush_name(c, key.name, key.name_len), dies[n] > now);
+			dies[n] = 0;
+		}
+	}
+	for (unsigned n = 0; n < m->size; n++)
+		left += dies[n] > now;
+	assert_int_equal(stats(c).evicted, 0);
+	assert_true(stats(c).entries >= left && stats(c).entries <= m->size);
+	cache_flush_all(c);
+	assert_int_equal(stats(c).entries, 0);
+	cache_free(c);
+}
+
 /* ---- threads ------------------------------------------------------------ */
 
 #define THREADS 4
@@ -346,10 +449,12 @@ static void many_threads_see_only_what_they_asked_for(void **state)
 }
 
 #define TEST(f) cmocka_unit_test(f)
+#define TESTS   18
+#define MODELS  (sizeof(models) / sizeof(models[0]))
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	struct CMUnitTest tests[TESTS + MODELS] = {
 		TEST(what_was_put_is_found),
 		TEST(name_type_and_bits_are_all_part_of_the_key),
 		TEST(an_answer_is_given_until_its_ttl_is_over),
@@ -364,8 +469,13 @@ int main(void)
 		TEST(flushing_a_name_drops_all_its_types_and_bits_and_no_other),
 		TEST(flushing_all_leaves_an_empty_cache_that_works),
 		TEST(a_name_with_many_types_fills_its_own_shard_only),
+		TEST(who_came_first_goes_first_but_for_the_wanted),
+		TEST(places_that_came_free_are_used_before_anyone_goes),
+		TEST(an_a_record_takes_two_lines_and_its_share_of_the_index),
 		TEST(many_threads_see_only_what_they_asked_for),
 	};
 
+	for (unsigned i = 0; i < MODELS; i++)
+		tests[TESTS + i] = (struct CMUnitTest){ models[i].name, a_list_agrees, NULL, NULL, (void *)&models[i] };
 	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }

@@ -584,7 +584,7 @@ static void run_body(void **state)
 	assert_int_equal(a->chain, c->chain);
 	assert_int_equal(a->ttls, c->answers + c->authorities);
 	if (a->ttls)
-		assert_int_equal(a->ttl_at[0], 6);
+		assert_int_equal(dns_answer_ttls(a)[0], 6);
 	assert_memory_equal(a->body, c->body, c->len);
 	dns_answer_unref(a);
 }
