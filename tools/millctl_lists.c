@@ -137,6 +137,8 @@ int ctl_lists_check(struct ctl *c)
 	if (err)
 		return say_no(c, "cannot be read: ", strerror(-err));
 	why = size > LIST_SIZE_MAX ? "it is longer than 1 GiB" : list_refuse(text, size);
+	if (!why)
+		why = list_refuse_whole(text, size, (enum list_format)format);
 	r = calloc(1, sizeof(*r));
 	if (why)
 		err = say_no(c, "no list: ", why);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Groups, rules, pauses, schedules and lists that are made while the daemon runs, in kernel and daemon alike."""
 import json
+import os
 import re
 import time
 
@@ -134,6 +135,8 @@ REFUSED = [
     ("a_list_that_is_not_there", ["group", "set", "other", "--lists", "nothing"], 1, "nothing"),
     ("a_file_that_is_not_there", ["lists", "add", "other", "/etc/hostname/x"], 2, "Not a directory"),
     ("a_page_as_a_list", ["lists", "add", "page", "{folder}/page.txt"], 1, "HTML"),
+    ("words_as_a_list", ["lists", "add", "words", "{folder}/words.txt"], 1, "none of its lines is a rule"),
+    ("a_pipe_as_a_list", ["lists", "add", "pipe", "{folder}/pipe"], 1, "no plain file"),
     ("a_mode_that_is_none", ["group", "set", "other", "--block-mode", "maybe"], 1, "null_address"),
     ("a_pause_of_no_group", ["pause", "--group", "nobody"], 1, "there is no group"),
     ("a_pause_of_no_client", ["pause", "--client", "nobody"], 1, "there is no client"),
@@ -143,6 +146,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("words,status,expected", [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
 def test_what_cannot_be_is_refused_and_changes_nothing(served, words, status, expected):
+    (served.folder / "words.txt").write_text("Sorry, we are down.\nTry again later.\n")
+    if not (served.folder / "pipe").exists():
+        os.mkfifo(served.folder / "pipe")
     (served.folder / "page.txt").write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
     before = [served.get(r) for r in ("rules", "groups", "pause")], served.get("status")["fastpath"]["filter_generation"]
     done = served.millctl(*(w.format(folder=served.folder) for w in words), check=False)

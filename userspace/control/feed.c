@@ -37,16 +37,19 @@ static const char *copy_of(const struct feed *f, const struct config_list *l, st
 static int read_list(const struct feed *f, unsigned number, const char *path, struct list_report *ret)
 {
 	const struct config_list *l = &f->config->filter_lists.at[number];
+	struct err_at at = { .why = "" };
 	const char *why;
 	size_t size;
 	char *text;
 	int err;
 
 	err_where(f->reterr, l->file, 0, l->name);
-	err = lists_read_file(path, &text, &size, f->reterr);
+	err = lists_read_file(path, &text, &size, &at);
 	if (err)
-		return err_why(f->reterr, err, "the list cannot be read: %s", strerror(-err));
+		return err_why(f->reterr, err, "the list cannot be read: %s", at.why);
 	why = list_refuse(text, size);
+	if (!why)
+		why = list_refuse_whole(text, size, (enum list_format)l->format);
 	if (why)
 		err = err_why(f->reterr, -EINVAL, "%s is no list: %s", path, why);
 	else

@@ -24,7 +24,7 @@ struct row {
 	char name[LISTS_NAME_MAX];
 	char *url, *path;
 	char shown[512];
-	unsigned refresh_s;
+	unsigned refresh_s, format;
 	bool have;
 	uint64_t bytes, tries, changed, unchanged, failed;
 	int64_t last_try_s, last_good_s, changed_s, next_try_s;
@@ -233,6 +233,7 @@ static bool start(struct lists *l, struct row *r)
 		return false;
 	memcpy(j->name, r->name, sizeof(j->name));
 	snprintf(j->url, sizeof(j->url), "%s", r->url);
+	j->format = r->format;
 	memcpy(j->servers, l->servers, sizeof(j->servers));
 	j->server_count = l->server_count;
 	j->folder = l->folder;
@@ -343,6 +344,7 @@ static int row_init(struct lists *l, struct row *r, const struct lists_row *from
 	strcpy(r->name, from->name);
 	memcpy(r->shown, u.shown, sizeof(r->shown));
 	r->refresh_s = from->refresh_s;
+	r->format = from->format;
 	r->url = strdup(from->url);
 	if (!r->url || asprintf(&r->path, "%s/%s", l->folder, lists_store_name(r->name, file)) < 0) {
 		r->path = NULL;
@@ -366,7 +368,9 @@ static void inherit(struct lists *l, struct row *r, int dir)
 	r->url = fresh.url;
 	r->path = fresh.path;
 	r->refresh_s = fresh.refresh_s;
-	if (strcmp(old->url, r->url)) {
+	r->format = fresh.format;
+	/* what was refused as a list of one format may be one of another */
+	if (strcmp(old->url, r->url) || (old->format != r->format && old->failures)) {
 		r->next_try_s = 0;
 		r->failures = 0;
 		*r->error = '\0';

@@ -77,6 +77,7 @@ struct lists_row {
 	const char *name;		/* unique */
 	const char *url;		/* http or https */
 	unsigned refresh_s;
+	unsigned format;		/* enum list_format, of policy/list.h */
 };
 
 struct lists_rows {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "lists/lists_fetch.h"
@@ -65,16 +66,33 @@ static bool is_cancelled(void *arg)
 	return atomic_load(&f->j->cancel);
 }
 
-static int judge(struct fetch *f)
+static int refuse(struct fetch *f, const char *why)
 {
-	const char *why = list_refuse(f->head, f->head_len);
 	char text[256];
 
-	f->judged = true;
 	if (!why)
 		return 0;
 	snprintf(text, sizeof(text), "refused as a list: %s", why);
 	return fail(f, -EILSEQ, text);
+}
+
+static int judge(struct fetch *f)
+{
+	f->judged = true;
+	return refuse(f, list_refuse(f->head, f->head_len));
+}
+
+/* All of it is on the disk. */
+static int judge_whole(struct fetch *f)
+{
+	char *text = mmap(NULL, f->copy.bytes, PROT_READ, MAP_PRIVATE, f->copy.fd, 0);
+	const char *why;
+
+	if (text == MAP_FAILED)
+		return fail_store(f, -errno, "cannot be read again");
+	why = list_refuse_whole(text, f->copy.bytes, (enum list_format)f->j->format);
+	munmap(text, f->copy.bytes);
+	return refuse(f, why);
 }
 
 /* Keep the beginning until there is enough to judge by. */
@@ -294,6 +312,7 @@ static int conclude(struct fetch *f)
 		if (!f->copy.bytes)
 			return fail(f, -ENODATA, "the answer is empty");
 		err = f->judged ? 0 : judge(f);
+		err = err ? err : judge_whole(f);
 		return err ? err : take(f);
 	}
 	wait = strtol(f->retry_after, NULL, 10);	/* a date is not worth a calendar: the back-off serves */

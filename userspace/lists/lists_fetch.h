@@ -18,6 +18,7 @@ struct lists_job {
 	/* set by the asker */
 	char name[LISTS_NAME_MAX];
 	char url[HTTP_URL_MAX];
+	unsigned format;		/* enum list_format */
 	const char *folder;
 	const char *ca_file;
 	struct addr servers[LISTS_SERVERS_MAX];

@@ -105,4 +105,15 @@ int list_parse(const char *text, size_t size, enum list_format format, bool allo
  */
 const char *list_refuse(const char *text, size_t size);
 
+/**
+ * Look at a whole text that is to be a list of @format.
+ *
+ * It may have no rule that can be used, if only comments or lines of a kind
+ * that is known; text in which nothing at all is understood is no list but
+ * says why there is none.
+ *
+ * Returns NULL, or why not; memory that is out is no reason.
+ */
+const char *list_refuse_whole(const char *text, size_t size, enum list_format format);
+
 #endif

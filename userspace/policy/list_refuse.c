@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* list_refuse.c - tells what cannot be a list by how it begins. */
+/* list_refuse.c - tells what cannot be a list by how it begins, and by what is in it. */
+#include <errno.h>
+#include <stdlib.h>
 #include <strings.h>
 #include "policy/list_line.h"
 
@@ -54,6 +56,21 @@ static bool is_page(struct list_span s)
 	return false;
 }
 
+/* An object, or an array of objects or texts: what servers say when they have no list. */
+static bool is_json(struct list_span s)
+{
+	bool array;
+
+	while (s.p < s.end && (list_is_blank(*s.p) || *s.p == '\r' || *s.p == '\n'))
+		s.p++;
+	array = s.p < s.end && *s.p == '[';
+	if (s.p == s.end || (*s.p != '{' && !array))
+		return false;
+	for (s.p++; s.p < s.end && (list_is_blank(*s.p) || *s.p == '\r' || *s.p == '\n'); s.p++)
+		;
+	return s.p < s.end && (*s.p == '"' || (*s.p == '{' && array) || (*s.p == '}' && !array));
+}
+
 static bool is_text(struct list_span s)
 {
 	unsigned controls = 0;
@@ -76,7 +93,41 @@ const char *list_refuse(const char *text, size_t size)
 			return magics[i].why;
 	if (is_page(s))
 		return "it is an HTML page";
+	if (is_json(s))
+		return "it is JSON";
 	if (!is_text(s))
 		return "it is not text";
 	return NULL;
+}
+
+/* ---- the whole ---- */
+
+static int stop(void *arg, const struct rule_item *item)
+{
+	return -ECANCELED;
+}
+
+/* Lines of which it is known what they are, though the filter cannot use them. */
+static bool is_known(unsigned why)
+{
+	return why == LIST_SKIP_local_name || why == LIST_SKIP_cosmetic || why == LIST_SKIP_path ||
+	       why == LIST_SKIP_modifier || why == LIST_SKIP_rewrite || why == LIST_SKIP_trigger ||
+	       why == LIST_SKIP_statement;
+}
+
+const char *list_refuse_whole(const char *text, size_t size, enum list_format format)
+{
+	struct list_report *r;
+	uint64_t known = 0, junk = 0;
+	unsigned i;
+
+	if (size && memchr(text, '\0', size))
+		return "it is not text";
+	r = calloc(1, sizeof(*r));
+	/* the first rule ends it */
+	if (r && list_parse(text, size, format, false, stop, NULL, r) == 0)
+		for (i = LIST_SKIP_empty + 1; i < LIST_SKIP_COUNT; i++)
+			*(is_known(i) ? &known : &junk) += r->skipped[i];
+	free(r);
+	return junk && !known ? "none of its lines is a rule" : NULL;
 }

@@ -352,6 +352,8 @@ static const struct body_case bodies[] = {
 	{ "/html2", "\n  <HTML lang=en>\n", 18, -EILSEQ, "HTML" },
 	{ "/binary", "\177ELF\2\1\1\0\0\0\0\0", 12, -EILSEQ, "refused as a list" },
 	{ "/gz", "\037\213\10\0\0\0\0\0", 8, -EILSEQ, "compressed" },
+	{ "/json", "{\"error\":\"rate limit\"}\n", 23, -EILSEQ, "JSON" },
+	{ "/words", "404: Not Found\n", 15, -EILSEQ, "none of its lines is a rule" },
 };
 
 static void page_bodies(struct conn *c)

@@ -119,7 +119,7 @@ static int set(struct house *h, const char *names, const char *path)
 		snprintf(name[rows.count], 2, "%c", names[rows.count]);
 		snprintf(at_path, sizeof(at_path), "/%s", path ? path : name[rows.count]);
 		snprintf(url[rows.count], sizeof(url[0]), "%s", rig_url(h->r, "lists.example", at_path));
-		row[rows.count] = (struct lists_row){ name[rows.count], url[rows.count], HOUR };
+		row[rows.count] = (struct lists_row){ name[rows.count], url[rows.count], HOUR, 0 };
 	}
 	return lists_set(h->lists, &rows, &at);
 }
@@ -462,16 +462,16 @@ struct bad_case {
 	const char *said;
 };
 
-#define GOOD { "good", "http://lists.example/", 60 }
+#define GOOD { "good", "http://lists.example/", 60, 0 }
 static const struct bad_case bads[] = {
 	{ "a_name_that_comes_twice_is_refused", { GOOD, GOOD }, 2, 1, 1, "two lists" },
-	{ "an_empty_name_is_refused", { GOOD, { "", "http://lists.example/", 60 } }, 2, 1, 1, "1 to 63" },
-	{ "a_name_of_64_octets_is_refused", { { "0123456789012345678901234567890123456789012345678901234567890123", "http://x/", 60 } },
+	{ "an_empty_name_is_refused", { GOOD, { "", "http://lists.example/", 60, 0 } }, 2, 1, 1, "1 to 63" },
+	{ "a_name_of_64_octets_is_refused", { { "0123456789012345678901234567890123456789012345678901234567890123", "http://x/", 60, 0 } },
 	  1, 1, 1, "1 to 63" },
-	{ "an_url_of_another_scheme_is_refused", { { "a", "ftp://lists.example/", 60 } }, 1, 1, 1, "expected http or https" },
-	{ "a_path_is_no_url", { { "a", "/etc/hosts", 60 } }, 1, 1, 1, "not an URL" },
-	{ "an_url_without_a_host_is_refused", { { "a", "http://:80/list", 60 } }, 1, 1, 1, "URL" },
-	{ "no_interval_is_refused", { { "a", "http://lists.example/", 0 } }, 1, 1, 1, "interval" },
+	{ "an_url_of_another_scheme_is_refused", { { "a", "ftp://lists.example/", 60, 0 } }, 1, 1, 1, "expected http or https" },
+	{ "a_path_is_no_url", { { "a", "/etc/hosts", 60, 0 } }, 1, 1, 1, "not an URL" },
+	{ "an_url_without_a_host_is_refused", { { "a", "http://:80/list", 60, 0 } }, 1, 1, 1, "URL" },
+	{ "no_interval_is_refused", { { "a", "http://lists.example/", 0, 0 } }, 1, 1, 1, "interval" },
 	{ "no_time_is_refused", { GOOD }, 1, 1, 0, "timeout" },
 	{ "too_many_servers_are_refused", { GOOD }, 1, LISTS_SERVERS_MAX + 1, 1, "at most 16" },
 	{ "too_many_lists_are_refused", { GOOD }, LISTS_MAX + 1, 1, 1, "at most 1024" },

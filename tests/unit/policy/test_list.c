@@ -269,7 +269,53 @@ static const struct refusal {
 	{ "list with a mark in front is not refused", TEXT("\xef\xbb\xbf# a list\na.example\n"), NULL },
 	{ "list that begins with a regular expression is not refused", TEXT("(^|\\.)ads\\.\n"), NULL },
 	{ "empty text is not refused", TEXT(""), NULL },
+	{ "JSON is refused", TEXT("{\n \"message\": \"Not Found\"\n}"), "it is JSON" },
+	{ "JSON array is refused", TEXT(" [\n{\"a.example\": 1}]"), "it is JSON" },
+	{ "list that begins with a class of letters is not refused", TEXT("[a-z]+\\.example\n"), NULL },
 };
+
+static const struct whole {
+	const char *name;
+	enum list_format format;
+	const char *text;
+	bool refused;
+} wholes[] = {
+	{ "words of a server are no list", LIST_AUTO, "Sorry, we are down.\nTry again later.\n", true },
+	{ "status as text is no list", LIST_AUTO, "404: Not Found", true },
+	{ "comments and words are no list", LIST_AUTO, "# title\n\nSome words of a page\n", true },
+	{ "names that are none in its format are no list", LIST_HOSTS, "one.example.\ntwo.example.\n", true },
+	{ "words with one rule are a list", LIST_AUTO, "Sorry, we are down.\na.example\n", false },
+	{ "comments are a list that is empty", LIST_AUTO, "# nothing\n! either\n\n", false },
+	{ "rules for page elements are a list", LIST_AUTO, "example.com##.ad\nwords that are none\n", false },
+	{ "what every hosts file has is a list", LIST_AUTO, "127.0.0.1 localhost\n", false },
+	{ "empty text is a list", LIST_AUTO, "", false },
+};
+
+static void whole_text_is_refused_or_not(void **state)
+{
+	const struct whole *t = *state;
+	const char *why = list_refuse_whole(t->text, strlen(t->text), t->format);
+
+	if (t->refused)
+		assert_string_equal(why ? why : "taken", "none of its lines is a rule");
+	else
+		assert_null(why);
+}
+
+static void what_no_list_has_is_found_behind_its_beginning(void **state)
+{
+	size_t size = 3 << 20;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	memset(text, 'a', size);
+	assert_non_null(list_refuse_whole(text, size, LIST_AUTO));
+	memcpy(text + size - 12, "\nb.example\n\n", 12);
+	assert_null(list_refuse_whole(text, size, LIST_AUTO));
+	text[size / 2] = '\0';
+	assert_string_equal(list_refuse_whole(text, size, LIST_AUTO), "it is not text");
+	free(text);
+}
 
 static void text_is_refused_or_not(void **state)
 {
@@ -324,20 +370,23 @@ static void speed_is_printed(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[COUNT_OF(lines) + COUNT_OF(refusals) + 7] = {
+	static struct CMUnitTest tests[COUNT_OF(lines) + COUNT_OF(refusals) + COUNT_OF(wholes) + 8] = {
 		cmocka_unit_test(report_counts_lines_and_keeps_examples),
 		cmocka_unit_test(line_over_64k_is_skipped_and_the_next_is_read),
 		cmocka_unit_test(line_of_a_gibibyte_costs_one_look),
+		cmocka_unit_test(what_no_list_has_is_found_behind_its_beginning),
 		cmocka_unit_test(sink_error_ends_the_reading),
 		cmocka_unit_test(sink_that_knows_better_makes_it_skipped),
 		cmocka_unit_test(allowing_list_turns_blocks_around),
 		cmocka_unit_test(speed_is_printed),
 	};
-	size_t n = 7, i;
+	size_t n = 8, i;
 
 	for (i = 0; i < COUNT_OF(lines); i++)
 		tests[n++] = (struct CMUnitTest){ lines[i].name, item_line_is_judged, NULL, NULL, (void *)&lines[i] };
 	for (i = 0; i < COUNT_OF(refusals); i++)
 		tests[n++] = (struct CMUnitTest){ refusals[i].name, text_is_refused_or_not, NULL, NULL, (void *)&refusals[i] };
+	for (i = 0; i < COUNT_OF(wholes); i++)
+		tests[n++] = (struct CMUnitTest){ wholes[i].name, whole_text_is_refused_or_not, NULL, NULL, (void *)&wholes[i] };
 	return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }
