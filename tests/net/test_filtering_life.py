@@ -149,6 +149,17 @@ def test_a_damaged_database_is_set_aside_and_said(daemon):
     assert blocked(daemon.ask("x.again.test"))
 
 
+def test_names_on_too_many_combinations_of_lists_are_told_in_log_and_status(daemon):
+    daemon.write({"filter": {"lists": [{"name": f"l{b}", "file": f"l{b}.txt"} for b in range(15)]}})
+    for b in range(15):
+        daemon.list(f"l{b}.txt", *(f"n{i}.sets.test" for i in range(1, 17000) if i >> b & 1))
+    daemon.start()
+    asked = daemon.get("status")["filter"]["asked"]
+    assert 16999 - 16382 <= asked < 1000
+    assert f"{asked} names are on combinations of lists beyond the first 16382" in daemon.said()
+    assert blocked(both(daemon, "n16999.sets.test"))
+
+
 # ---- schedules ----
 
 def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):

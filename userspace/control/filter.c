@@ -258,6 +258,9 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 		log_warn("%s: the filter is compiled again at the next start", why.why);
 	err = put_in_force(c, s, &j->made, reterr);
 	if (!err) {
+		if (asked)
+			log_warn("%" PRIu64 " names are on combinations of lists beyond the first %u: they count as blocked in every "
+				 "group, whatever its lists say of them", asked, MR_SET_ASK - 1);
 		if (limited)
 			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the filter was "
 				 "made: there they match nothing", limited);
