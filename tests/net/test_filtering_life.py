@@ -6,6 +6,7 @@ import http.client
 import itertools
 import os
 import re
+import sqlite3
 import subprocess
 import threading
 import time
@@ -160,6 +161,49 @@ def test_names_on_too_many_combinations_of_lists_are_told_in_log_and_status(daem
     assert blocked(both(daemon, "n16999.sets.test"))
 
 
+def test_a_pause_that_has_no_place_is_refused_and_not_kept(daemon):
+    daemon.start()
+    answers = [post(daemon, "pause", {"scope": "client", "name": f"2{i:03x}:db8:{i:x}::/{i + 1}"}) for i in range(60, 120)]
+    refused = [a for a in answers if "error" in a]
+    assert refused and {a["error"]["status"] for a in refused} == {507}
+    assert len(daemon.get("pause")["pauses"]) == len(answers) - len(refused)
+    daemon.millctl("rule", "add", "||still.test^")
+    daemon.stop()
+    daemon.start()
+    assert len(daemon.get("pause")["pauses"]) == len(answers) - len(refused)
+    assert blocked(daemon.ask("x.still.test"))
+
+
+def test_pauses_that_have_no_place_any_more_keep_no_daemon_from_starting(daemon):
+    daemon.start()
+    daemon.stop()
+    with contextlib.closing(sqlite3.connect(daemon.folder / "state/state.db")) as db:
+        db.executemany("INSERT INTO pause VALUES ('client', ?, 0)",
+                       [(f"2{i:03x}:db8:{i:x}::/{i + 1}",) for i in range(60, 120)])
+        db.execute("INSERT INTO pause VALUES ('group', 'default', 0)")
+        db.commit()
+    daemon.start()
+    assert "pauses of clients have ended" in daemon.said()
+    assert [p["scope"] for p in daemon.get("pause")["pauses"]] == ["group"]
+    daemon.millctl("rule", "add", "||still.test^")
+
+
+def test_a_list_that_was_out_of_force_before_a_change_does_not_hinder_it(daemon):
+    daemon.write({"filter": {"lists": [{"name": "gone", "file": "gone.txt"}, {"name": "here", "file": "here.txt"}]}})
+    daemon.list("here.txt", "name.here.test")
+    daemon.start()
+    assert not daemon.get("lists/gone")["loaded"]
+    daemon.millctl("rule", "add", "||new.test^")
+    daemon.millctl("client", "set", "tv", MB4)
+    assert blocked(daemon.ask("x.new.test")) and "No such file" in daemon.get("lists/gone")["error"]
+    (daemon.folder / "here.txt").unlink()
+    refused = daemon.millctl("rule", "add", "||more.test^", check=False)
+    assert refused.returncode == 1 and "here.txt" in refused.stderr, "nobody asked for that list to go"
+    assert blocked(daemon.ask("name.here.test")) and not blocked(daemon.ask("x.more.test"))
+    daemon.hup()
+    assert daemon.get("status")["reloads"]["failed"] == 1
+
+
 # ---- schedules ----
 
 def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
@@ -276,8 +320,9 @@ def test_rules_that_were_acknowledged_outlive_a_kill_in_the_middle_of_the_next(d
                     done.append(i)
 
     for moment in 0.15, 0.311, 0.07:
-        adding = threading.Thread(target=add)
+        adding, before = threading.Thread(target=add), len(done)
         adding.start()
+        lane.wait_until("one is acknowledged", 5, lambda: len(done) > before, every=0.001)
         time.sleep(moment)
         daemon.kill()
         adding.join()

@@ -179,7 +179,7 @@ static int prepare(struct control *c, const struct change *ch, struct snapshot *
 	if (!err)
 		err = fetch_want(c, config, ch->reterr);
 	if (!err)
-		err = filter_prepare(c, config, true, job, ch->reterr);
+		err = filter_prepare(c, config, FEED_AS_BEFORE, job, ch->reterr);
 	/* What is wrong with a file, or with what the object asks for, is not about the database. */
 	return err && err != -ENOMEM && err != -ENOSPC ? -EINVAL : err;
 }
@@ -218,6 +218,8 @@ static int do_change(struct control *c, void *arg)
 	effective_settle(c);
 	s = NULL;
 	lists_sweep(c->fetch);
+	if (!ch->what.json)
+		pause_drop(c, ch->what.kind, ch->what.name);
 	log_info("%s %s %s", ch->what.kind, ch->what.name, ch->what.json ? "is in force" : "is gone");
 out:
 	if (c->objects)

@@ -283,26 +283,59 @@ static int check(const struct control *c, const struct pausing *p)
 	return count ? 0 : err_why(p->reterr, -EINVAL, "no group knows %s by its hardware address: pause it by its address", p->name);
 }
 
+/* Put one in force; @i is its place, or where it comes to be. */
+static int set(struct control *c, unsigned i, const struct pause *p, struct err_at *reterr)
+{
+	c->pause[i] = *p;
+	if (i == c->pauses)
+		c->pauses++;
+	return apply(c, p->scope, reterr);
+}
+
+/* As it was before set(): that was in force, so it can be again. */
+static void unset(struct control *c, unsigned i, const struct pause *old)
+{
+	enum control_scope scope = c->pause[i].scope;
+	struct err_at at = { 0 };
+
+	if (old)
+		c->pause[i] = *old;
+	else
+		forget(c, i);
+	if (apply(c, scope, &at))
+		log_err("a pause that could not be kept is in force: %s", at.why);
+}
+
 static int do_pause(struct control *c, void *arg)
 {
 	const struct pausing *p = arg;
-	struct pause made = { .scope = p->scope };
-	int err = check(c, p), i = find(c, p->scope, p->name);
+	struct pause made = { .scope = p->scope }, old;
+	int err = check(c, p), found = find(c, p->scope, p->name);
+	unsigned i = found < 0 ? c->pauses : (unsigned)found;
 
-	if (!err && i < 0 && c->pauses == CONTROL_PAUSES_MAX)
+	if (!err && i == CONTROL_PAUSES_MAX)
 		err = err_why(p->reterr, -EINVAL, "there are %d pauses already", CONTROL_PAUSES_MAX);
+	if (!err)
+		err = objects_writable(c, p->reterr);
+	if (!err)
+		err = state_begin(c->objects, p->reterr);
 	if (err)
 		return err;
+	old = c->pause[i];
 	snprintf(made.name, sizeof(made.name), "%s", p->name);
 	made.until_s = p->seconds ? schedule_now_s() + p->seconds : 0;
 	made.end_ns = clock_ns(CLOCK_BOOTTIME) + p->seconds * CLOCK_S;
 	err = store(c, &made, p->reterr);
 	if (err)
-		return err;
-	if (i < 0)
-		i = (int)c->pauses++;
-	c->pause[i] = made;
-	err = apply(c, p->scope, p->reterr);
+		goto out;
+	/* First in force and then on the disk: one that has no place must not be there at the next start. */
+	err = set(c, i, &made, p->reterr);
+	if (!err)
+		err = state_commit(c->objects, p->reterr);
+	if (err)
+		unset(c, i, found < 0 ? NULL : &old);
+out:
+	state_rollback(c->objects);
 	pause_tick(c);
 	return err;
 }
@@ -336,6 +369,42 @@ int control_resume(struct control *c, enum control_scope scope, const char *name
 	struct pausing p = { .scope = scope, .name = name, .reterr = reterr };
 
 	return call_control(c, do_resume, &p);
+}
+
+void pause_drop_clients(struct control *c)
+{
+	struct err_at at = { 0 };
+	unsigned i = 0;
+
+	while (i < c->pauses) {
+		if (c->pause[i].scope != CONTROL_SCOPE_CLIENT) {
+			i++;
+			continue;
+		}
+		if (state_pause_clear(c->objects, control_scope_names[CONTROL_SCOPE_CLIENT], c->pause[i].name, &at))
+			log_warn("%s", at.why);
+		forget(c, i);
+	}
+}
+
+void pause_drop(struct control *c, const char *kind, const char *name)
+{
+	struct err_at at = { 0 };
+	int scope, i;
+
+	for (scope = CONTROL_SCOPE_GROUP; scope < CONTROL_SCOPES; scope++)
+		if (!strcmp(kind, control_scope_names[scope]))
+			break;
+	i = scope < CONTROL_SCOPES ? find(c, (enum control_scope)scope, name) : -ENOENT;
+	/* What the file says of that name may be in force: then another one was taken away. */
+	if (i < 0 || (scope == CONTROL_SCOPE_GROUP ? is_group(c->snapshot->config, name) :
+						     find_client(c->snapshot->config, name) != NULL))
+		return;
+	if (state_pause_clear(c->objects, kind, name, &at))
+		log_warn("the pause of %s %s, which is gone, is not forgotten: %s", kind, name, at.why);
+	forget(c, (unsigned)i);
+	if (apply(c, (enum control_scope)scope, &at))
+		log_err("%s %s: its blocks are not in force again: %s", kind, name, at.why);
 }
 
 struct pauses_wanted {
