@@ -145,6 +145,7 @@ static int make_judge(struct control *c, struct snapshot *s, struct compiled *ma
 	s->judge.rules = s->owned.rules;
 	s->judge.secret = &c->secret;
 	s->judge.lists = n.lists;
+	s->judge.rewrites = n.rewrites;
 	s->judge.safe_search = n.safe_search;
 	return s->owned.members ? 0 : -ENOMEM;
 }

@@ -51,6 +51,9 @@ static const struct judged {
 	{ "allow beats block", { { .name = "b", SUB }, { .source = 1, .name = "b", SUB, ALLOW } }, "a.b", MR_ALLOW, JUDGE_name, 1, 1, .kernel = MR_ALLOW },
 	{ "important block beats allow", { { .name = "b", SUB, IBLOCK }, { .name = "a.b", ALLOW } }, "a.b", MR_IMPORTANT_BLOCK, JUDGE_name, 0, 1, .kernel = MR_IMPORTANT_BLOCK },
 	{ "important allow beats all", { { .name = "a.b", IBLOCK }, { .name = "b", SUB, IALLOW }, { .name = "a.b", REC(1) } }, "a.b", MR_IMPORTANT_ALLOW, JUDGE_name, 0, 1, .kernel = MR_IMPORTANT_ALLOW },
+	{ "local name is not freed by an important allow", { { .name = "b", SUB, IALLOW }, { .source = COURT_LOCAL, .name = "a.b", REC(1) } }, "a.b", MR_NONE, JUDGE_rewrite, COURT_LOCAL, 2, 1, 1, .kernel = MR_LOCAL_ZONE },
+	{ "nor are the names below one", { { .name = "x.a.b", IALLOW }, { .source = COURT_LOCAL, .name = "a.b", BELOW, REC(1) } }, "x.a.b", MR_NONE, JUDGE_rewrite, COURT_LOCAL, 2, 1, 1, .kernel = MR_LOCAL_ZONE },
+	{ "important allow frees the parent of local names", { { .name = "b", SUB, IALLOW }, { .source = COURT_LOCAL, .name = "a.b", BELOW, REC(1) } }, "a.b", MR_IMPORTANT_ALLOW, JUDGE_name, 0, 1, .kernel = MR_LOCAL_ZONE },
 	{ "rewrite beats important block", { { .name = "a.b", IBLOCK }, { .name = "b", SUB, REC(1) } }, "a.b", MR_NONE, JUDGE_rewrite, 0, 1, 1, 1, .kernel = MR_ASK },
 	{ "more labels first", { { .name = "b", SUB }, { .source = 1, .name = "a.b", SUB } }, "a.b", MR_BLOCK, JUDGE_name, 1, 2, .kernel = MR_BLOCK },
 	{ "then the lower source", { { .source = 2, .name = "a.b" }, { .source = 1, .name = "a.b" } }, "a.b", MR_BLOCK, JUDGE_name, 1, 2, .kernel = MR_BLOCK },
@@ -464,6 +467,18 @@ static bool lifted(const struct reading *r, const bool *counts, const struct sai
 	return false;
 }
 
+static unsigned strength_of(const struct said *s)
+{
+	if (!s->answer)
+		return s->action;
+	return s->kind == RULE_NAME && s->source == COURT_LOCAL ? MR_LOCAL_ZONE : MR_ASK;
+}
+
+static bool is_rewritten(const struct saying *w)
+{
+	return w->strength == MR_ASK || w->strength == MR_LOCAL_ZONE;
+}
+
 /* All that counts, strongest first. */
 static void read_slowly(struct reading *r, const struct court *c, const char *name, uint16_t qtype, unsigned group, bool paused)
 {
@@ -483,7 +498,7 @@ static void read_slowly(struct reading *r, const struct court *c, const char *na
 	r->found = 0;
 	for (i = 0; i < r->count; i++) {
 		const struct said *s = &r->all[i];
-		struct saying w = { s, s->answer ? (unsigned)MR_ASK : (unsigned)s->action, s->kind == RULE_REGEX ? 0 : labels_of(s->name), s->kind == RULE_NAME && s->reach == RULE_EXACT };
+		struct saying w = { s, strength_of(s), s->kind == RULE_REGEX ? 0 : labels_of(s->name), s->kind == RULE_NAME && s->reach == RULE_EXACT };
 
 		if (!counts[i] || (s->answer && (allows(s) || lifted(r, counts, s))))
 			continue;
@@ -496,13 +511,13 @@ static void read_slowly(struct reading *r, const struct court *c, const char *na
 static void hold_against(const struct reading *r, const struct judge_result *g, bool paused)
 {
 	const struct saying *first = &r->words[0];
-	enum mr_verdict_kind kind = r->found && first->strength != MR_ASK ? (enum mr_verdict_kind)first->strength : MR_NONE;
+	enum mr_verdict_kind kind = r->found && !is_rewritten(first) ? (enum mr_verdict_kind)first->strength : MR_NONE;
 	unsigned i, alone = 0, n = 0;
 
 	if (paused && (kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK))
 		kind = MR_NONE;
 	assert_int_equal(g->kind, kind);
-	if (!r->found || first->strength != MR_ASK) {
+	if (!r->found || !is_rewritten(first)) {
 		assert_int_equal(g->rewrites, 0);
 		/* important allow is final, whoever else says it; a name's match of a pattern counts as written */
 		if (kind != MR_NONE && kind != MR_IMPORTANT_ALLOW && g->step != JUDGE_name)
@@ -515,7 +530,7 @@ static void hold_against(const struct reading *r, const struct judge_result *g, 
 	for (i = 0; i < r->found; i++) {
 		const struct saying *w = &r->words[i];
 
-		if (w->strength != MR_ASK || w->depth != first->depth || w->exact != first->exact || w->s->source != first->s->source)
+		if (w->strength != first->strength || w->depth != first->depth || w->exact != first->exact || w->s->source != first->s->source)
 			break;
 		alone += w->s->answer != SAID_RECORD;
 		n++;
@@ -551,7 +566,7 @@ static void hold_kernel(const struct court *c, const char *name, unsigned group,
 	uint8_t wire[300];
 	uint16_t len = name_wire(name, wire);
 
-	if (d.verdict.kind == MR_ASK)
+	if (d.verdict.kind == MR_ASK || d.verdict.kind == MR_LOCAL_ZONE)
 		return;
 	if (d.verdict.kind == MR_NONE && judge_asks(&c->judge, wire, len))
 		return;			/* its answers go with the ask set */
@@ -634,7 +649,7 @@ static void check_pair(const struct court *c, const struct judge_question *q, un
 		assert_int_equal(quick.depth, slow.depth);
 	}
 	counts[quick.rewrites ? MR_LOCAL_ZONE : quick.kind]++;
-	if (d.verdict.kind == MR_ASK)
+	if (d.verdict.kind == MR_ASK || d.verdict.kind == MR_LOCAL_ZONE)
 		counts[MR_ASK]++;
 	else if (d.verdict.kind != MR_NONE || !judge_asks(&c->judge, q->lower, q->len))
 		assert_int_equal(quick.kind, d.verdict.kind);
