@@ -110,6 +110,17 @@ static int replace_files(const struct control *c, const struct config *config, s
 	return err ? err : write_sources(c, config, reterr);
 }
 
+/* What was compiled, and is not wanted. */
+static void remove_files(const struct control *c)
+{
+	char path[PATH_SIZE];
+
+	state_path(c, "rules.next", path);
+	unlink(path);
+	state_path(c, "filter.next", path);
+	unlink(path);
+}
+
 /* ---- in force ---- */
 
 /* What blocked answers say, from the next filter on. */
@@ -172,6 +183,8 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
 	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
 		kern_flush_all(c->kern);
+	if (!err)
+		c->verdicts_stale = false;
 	if (!err && !mapped) {
 		s->owned.filter = made->filter;
 		s->owned.verdicts = v;
@@ -255,9 +268,12 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 	struct err_at why = { 0 };
 	int err;
 
-	if (j->on_disk && replace_files(c, s->config, &why))
-		log_warn("%s: the filter is compiled again at the next start", why.why);
 	err = put_in_force(c, s, &j->made, reterr);
+	/* then: what the kernel refuses is not to be what the next start begins with */
+	if (j->on_disk && err)
+		remove_files(c);
+	else if (j->on_disk && replace_files(c, s->config, &why))
+		log_warn("%s: the filter is compiled again at the next start", why.why);
 	if (!err) {
 		if (limited)
 			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the filter was "
