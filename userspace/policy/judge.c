@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "dns/name.h"
+#include "policy/count.h"
 #include "policy/filter_file.h"
 #include "policy/judge.h"
 #include "policy/rules_room.h"
@@ -132,10 +133,20 @@ static void weigh_entries(struct weighing *w)
 
 /* ---- special rules ---- */
 
-static void note(const struct rule **list, unsigned *count, unsigned max, const struct rule *rule)
+static void note_exception(struct weighing *w, const struct rule *rule)
 {
-	if (*count < max)
-		list[(*count)++] = rule;
+	if (w->exceptions < EXCEPTIONS)
+		w->exception[w->exceptions++] = rule;
+	else
+		policy_count(COUNT_filter_exceptions_full);
+}
+
+static void note_rewrite(struct weighing *w, const struct rule *rule)
+{
+	if (w->rewrites < CANDIDATES)
+		w->rewrite[w->rewrites++] = rule;
+	else
+		policy_count(COUNT_filter_rewrites_full);
 }
 
 static void weigh_rule(const struct rule *rule, void *arg)
@@ -155,9 +166,9 @@ static void weigh_rule(const struct rule *rule, void *arg)
 	if (w->is_link || (q->paused && rule->source == w->j->safe_search))
 		return;
 	if (rule_strength(rule) == MR_NONE)
-		note(w->exception, &w->exceptions, EXCEPTIONS, rule);
+		note_exception(w, rule);
 	else
-		note(w->rewrite, &w->rewrites, CANDIDATES, rule);
+		note_rewrite(w, rule);
 }
 
 static bool same_answer(const struct rule_answer *a, const struct rule_answer *b)
@@ -224,11 +235,15 @@ static void tell_rewrites(const struct weighing *w, struct judge_result *ret)
 	struct word word;
 	unsigned i, turn;
 
-	for (i = 0; i < w->rewrites && ret->rewrites < JUDGE_REWRITES_MAX; i++) {
+	for (i = 0; i < w->rewrites; i++) {
 		word = word_of_rewrite(w->j, w->rewrite[i]);
-		if (word.strength == w->best.strength && word.depth == w->best.depth && word.exact == w->best.exact &&
-		    word.source == w->best.source)
+		if (word.strength != w->best.strength || word.depth != w->best.depth || word.exact != w->best.exact ||
+		    word.source != w->best.source)
+			continue;
+		if (ret->rewrites < JUDGE_REWRITES_MAX)
 			ret->rewrite[ret->rewrites++] = w->rewrite[i];
+		else
+			policy_count(COUNT_filter_rewrites_full);
 	}
 	for (turn = 0; turn < 2; turn++)
 		for (i = 0; i < ret->rewrites; i++)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "policy/count.h"
 #include "policy/filter_file.h"
 #include "policy/regex.h"
 #include "unit/policy/court.h"
@@ -292,6 +293,43 @@ static void own_rewrites_come_before_those_of_lists(void **state)
 	r = court_judge(&c, "a.b", A, 0, false, NULL);
 	assert_int_equal(r.rewrites, 1);
 	assert_int_equal(r.source, 0);
+	court_close(&c);
+}
+
+static void look_for_count(const struct count_row *row, uint64_t value, void *arg)
+{
+	uint64_t *counts = arg;
+
+	if (!strcmp(row->name, "filter_regex_limited"))
+		counts[0] = value;
+	if (!strcmp(row->name, "filter_rewrites_full"))
+		counts[1] = value;
+	if (!strcmp(row->name, "filter_exceptions_full"))
+		counts[2] = value;
+}
+
+static void what_is_left_out_is_counted(void **state)
+{
+	uint64_t before[3] = { 0 }, after[3] = { 0 };
+	struct court c;
+	unsigned i;
+
+	assert_int_equal(policy_count_open(), 0);
+	court_init(&c);
+	for (i = 0; i < 100; i++)
+		court_say(&c, &(struct said){ .name = "a.b", REC(i), .line = i + 1 });
+	for (i = 0; i < 40; i++)
+		court_say(&c, &(struct said){ .name = "a.b", ALLOW, REC(1000 + i), .line = i + 101 });
+	court_say(&c, &(struct said){ RE("^(a+a+)+9{9}") });
+	court_open(&c);
+	count_each(look_for_count, before);
+	assert_int_equal(court_judge(&c, "a.b", A, 0, false, NULL).rewrites, JUDGE_REWRITES_MAX);
+	assert_int_equal(court_judge(&c, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa9.c", A, 0, false, NULL).kind, MR_NONE);
+	count_each(look_for_count, after);
+	assert_int_equal(after[0] - before[0], 1);
+	/* of 100 rewrites 64 are looked at, of which an answer takes 32 */
+	assert_int_equal(after[1] - before[1], 100 - 64 + 64 - JUDGE_REWRITES_MAX);
+	assert_int_equal(after[2] - before[2], 40 - 32);
 	court_close(&c);
 }
 
@@ -792,18 +830,19 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[10 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[11 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
 		cmocka_unit_test(folded_sets_count_as_blocks),
+		cmocka_unit_test(what_is_left_out_is_counted),
 		cmocka_unit_test(own_rewrites_come_before_those_of_lists),
 		cmocka_unit_test(judgement_is_as_written),
 		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 9, i;
+	size_t n = 10, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
