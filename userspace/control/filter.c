@@ -238,10 +238,13 @@ int filter_prepare(struct control *c, const struct config *config, bool strict, 
 {
 	struct filter_job j = { .states = calloc(config->filter_lists.count + 1, sizeof(*j.states)) };
 	struct compile *to = compile_new(&c->secret);
+	struct sources n;
 	int err = -ENOMEM;
 
 	if (!j.states || !to)
 		goto out;
+	sources_number(config, &n);
+	compile_lists(to, n.lists);
 	err = feed_all(c, config, strict, to, j.states, reterr);
 	if (!err)
 		err = finish(c, to, strict, &j, reterr);

@@ -296,6 +296,40 @@ static void own_rewrites_come_before_those_of_lists(void **state)
 	court_close(&c);
 }
 
+/* Sources 0 and 1 are lists: a "$badfilter" there takes rules of lists alone; one of source 2 those of all. */
+static void lists_take_nothing_from_what_is_written_here(void **state)
+{
+	static const struct said rules[] = {
+		{ .source = 2, .name = "own.plain" }, { .source = 0, .name = "own.plain", .bad = true },
+		{ .source = 2, .name = "own.rule", .type = A }, { .source = 0, .name = "own.rule", .type = A, .bad = true },
+		{ .source = 2, RE("^own[0-9]") }, { .source = 1, RE("^own[0-9]"), .bad = true },
+		{ .source = 1, .name = "list.plain" }, { .source = 0, .name = "list.plain", .bad = true },
+		{ .source = 1, .name = "list.rule", .type = A }, { .source = 0, .name = "list.rule", .type = A, .bad = true },
+		{ .source = 1, .name = "taken.plain" }, { .source = 2, .name = "taken.plain", .bad = true },
+		{ .source = 3, .name = "taken.own" }, { .source = 2, .name = "taken.own", .bad = true },
+		{ .source = 3, .name = "taken.rule", .type = A }, { .source = 2, .name = "taken.rule", .type = A, .bad = true },
+		{ .source = 0, .name = "taken.rule", .type = A, .bad = true },
+	};
+	static const struct {
+		const char *name;
+		enum mr_verdict_kind kind;
+	} rows[] = {
+		{ "own.plain", MR_BLOCK }, { "own.rule", MR_BLOCK }, { "own7.b", MR_BLOCK }, { "list.plain", MR_NONE },
+		{ "list.rule", MR_NONE }, { "taken.plain", MR_NONE }, { "taken.own", MR_NONE }, { "taken.rule", MR_NONE },
+	};
+	struct court c;
+	unsigned i;
+
+	court_init(&c);
+	compile_lists(c.compile, 2);
+	for (i = 0; i < COUNT_OF(rules); i++)
+		assert_int_equal(court_say(&c, &rules[i]), 1);
+	court_open(&c);
+	for (i = 0; i < COUNT_OF(rows); i++)
+		assert_int_equal(court_judge(&c, rows[i].name, A, 0, false, NULL).kind, rows[i].kind);
+	court_close(&c);
+}
+
 static void look_for_count(const struct count_row *row, uint64_t value, void *arg)
 {
 	uint64_t *counts = arg;
@@ -830,19 +864,20 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[11 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[12 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
 		cmocka_unit_test(folded_sets_count_as_blocks),
+		cmocka_unit_test(lists_take_nothing_from_what_is_written_here),
 		cmocka_unit_test(what_is_left_out_is_counted),
 		cmocka_unit_test(own_rewrites_come_before_those_of_lists),
 		cmocka_unit_test(judgement_is_as_written),
 		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 10, i;
+	size_t n = 11, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
