@@ -122,7 +122,8 @@ static int publish(struct work *w, struct compiled *made, uint64_t *since, struc
 	_Atomic uint8_t uses = 1;
 	const struct judge_group group = { &uses, 1 };
 	struct judge j = { .filter.unit = filter_unit(made->filter), .members = filter_members_copy(made->filter),
-			   .rules = made->rules, .group = &group, .groups = 1, .safe_search = UINT32_MAX };
+			   .rules = made->rules, .group = &group, .groups = 1, .rewrites = UINT32_MAX,
+			   .safe_search = UINT32_MAX };
 	struct mr_verdict *v = j.members ? judge_verdicts(&j) : NULL;
 	bool mapped = false;
 	int err = v ? 0 : -ENOMEM;

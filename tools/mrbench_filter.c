@@ -99,7 +99,8 @@ static int build(struct verdicts *v, struct err_at *reterr)
 	v->judge = (struct judge){
 		.filter = { .unit = &v->unit, .buckets = filter_buckets(v->compiled.filter),
 			    .bloom = filter_bloom(v->compiled.filter), .group = &v->mr_group },
-		.members = v->members, .rules = v->compiled.rules, .group = &v->group, .groups = 1, .safe_search = UINT32_MAX,
+		.members = v->members, .rules = v->compiled.rules, .group = &v->group, .groups = 1, .rewrites = UINT32_MAX,
+		.safe_search = UINT32_MAX,
 	};
 	v->cells = judge_verdicts(&v->judge);
 	if (!v->cells)

@@ -10,6 +10,7 @@
 #define TYPE_A    1
 #define TYPE_AAAA 28
 #define REWRITE   MR_ASK		/* its place in the order of strength */
+#define LOCAL     MR_LOCAL_ZONE	/* that of local names */
 
 static const char *const labels[] = {
 	"a", "b", "c", "www", "ads", "ads1", "ads22", "cdn", "cdn7", "track", "x-track", "img", "mail", "api", "m", "shop",
@@ -257,9 +258,16 @@ static bool has_other_half(const struct pairs_world *w, const struct pairs_rule 
 	return false;
 }
 
+static unsigned strength_of(const struct pairs_rule *rule)
+{
+	if (!rule->item.answer)
+		return rule->item.action;
+	return rule->item.kind == RULE_NAME && rule->source == PAIRS_LOCAL ? LOCAL : REWRITE;
+}
+
 static void weigh(struct reading *r, const struct pairs_rule *rule)
 {
-	unsigned strength = rule->item.answer ? REWRITE : (unsigned)rule->item.action;
+	unsigned strength = strength_of(rule);
 	bool exact = rule->item.kind == RULE_NAME && rule->item.reach == RULE_EXACT &&
 		     (rule->item.condition || rule->item.answer || !has_other_half(r->w, rule)), wins;
 	struct pairs_outcome *o = r->o;
@@ -330,7 +338,7 @@ void pairs_judge(const struct pairs_world *w, const struct pairs_question *q, st
 	for (p = r.text; p; p = strchr(p, '.') ? strchr(p, '.') + 1 : NULL)
 		read_name(&r, p, p == r.text);
 	read_patterns(&r);
-	ret->rewritten = r.strength == REWRITE;
+	ret->rewritten = r.strength == REWRITE || r.strength == LOCAL;
 	ret->kind = ret->rewritten ? MR_NONE : (enum mr_verdict_kind)r.strength;
 	/* A pause turns an outcome of "block" into none. */
 	if (w->paused[q->group] && (ret->kind == MR_BLOCK || ret->kind == MR_IMPORTANT_BLOCK))

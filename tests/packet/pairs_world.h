@@ -17,6 +17,7 @@
 #define PAIRS_GROUPS   6
 #define PAIRS_RULES    8000
 #define PAIRS_PATTERNS_MAX 8
+#define PAIRS_LOCAL    (PAIRS_SOURCES - 1)	/* the source of local names */
 #define PAIRS_TEXT     300
 
 /* What there is besides plain names. */

@@ -2,6 +2,7 @@
 /* world.c - the fake world of the scenarios. */
 #include <errno.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,7 +237,7 @@ static int make_filter(struct world *w, struct snapshot *s)
 		.filter = { .unit = &w->unit, .buckets = filter_buckets(s->owned.filter),
 			    .bloom = filter_bloom(s->owned.filter), .group = w->group, .ede = w->ede },
 		.members = s->owned.members, .rules = s->owned.rules, .group = s->owned.groups, .groups = WORLD_GROUPS,
-		.safe_search = WORLD_SAFE, .secret = &w->secret,
+		.rewrites = UINT_MAX, .safe_search = WORLD_SAFE, .secret = &w->secret,
 	};
 	s->owned.verdicts = judge_verdicts(&s->judge);
 	s->judge.filter.verdicts = s->owned.verdicts;

@@ -70,6 +70,12 @@ static inline void count_one(struct count_shard *s, unsigned row)
 	count_add(s, row, 1);
 }
 
+/* Add one to a shard that several threads write; for what is rare. */
+static inline void count_shared(struct count_shard *s, unsigned row)
+{
+	atomic_fetch_add_explicit(&s->value[row], 1, memory_order_relaxed);
+}
+
 /* Sum of a row over all shards. */
 uint64_t count_sum(const struct count_set *set, unsigned row);
 

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "control/internal.h"
+#include "policy/count.h"
 
 #define PIN_ROOT        "/sys/fs/bpf/millrace"
 #define RESOLV_CONF     "/etc/resolv.conf"
@@ -199,7 +200,7 @@ static int make_shared(struct control *c, const struct config *config)
 {
 	c->cache = cache_new(config->cache_entries);
 	c->flights = flights_new(FLIGHTS_MAX);
-	return c->cache && c->flights ? 0 : -ENOMEM;
+	return c->cache && c->flights ? policy_count_open() : -ENOMEM;
 }
 
 /*

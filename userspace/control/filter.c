@@ -110,6 +110,17 @@ static int replace_files(const struct control *c, const struct config *config, s
 	return err ? err : write_sources(c, config, reterr);
 }
 
+/* What was compiled, and is not wanted. */
+static void remove_files(const struct control *c)
+{
+	char path[PATH_SIZE];
+
+	state_path(c, "rules.next", path);
+	unlink(path);
+	state_path(c, "filter.next", path);
+	unlink(path);
+}
+
 /* ---- in force ---- */
 
 /* What blocked answers say, from the next filter on. */
@@ -145,6 +156,7 @@ static int make_judge(struct control *c, struct snapshot *s, struct compiled *ma
 	s->judge.rules = s->owned.rules;
 	s->judge.secret = &c->secret;
 	s->judge.lists = n.lists;
+	s->judge.rewrites = n.rewrites;
 	s->judge.safe_search = n.safe_search;
 	return s->owned.members ? 0 : -ENOMEM;
 }
@@ -171,6 +183,8 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
 	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
 		kern_flush_all(c->kern);
+	if (!err)
+		c->verdicts_stale = false;
 	if (!err && !mapped) {
 		s->owned.filter = made->filter;
 		s->owned.verdicts = v;
@@ -224,10 +238,13 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
 {
 	struct filter_job j = { .states = calloc(config->filter_lists.count + 1, sizeof(*j.states)) };
 	struct compile *to = compile_new(&c->secret);
+	struct sources n;
 	int err = -ENOMEM;
 
 	if (!j.states || !to)
 		goto out;
+	sources_number(config, &n);
+	compile_lists(to, n.lists);
 	err = feed_all(c, config, mode, to, j.states, reterr);
 	if (!err)
 		err = finish(c, to, mode, &j, reterr);
@@ -254,9 +271,12 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 	struct err_at why = { 0 };
 	int err;
 
-	if (j->on_disk && replace_files(c, s->config, &why))
-		log_warn("%s: the filter is compiled again at the next start", why.why);
 	err = put_in_force(c, s, &j->made, reterr);
+	/* then: what the kernel refuses is not to be what the next start begins with */
+	if (j->on_disk && err)
+		remove_files(c);
+	else if (j->on_disk && replace_files(c, s->config, &why))
+		log_warn("%s: the filter is compiled again at the next start", why.why);
 	if (!err) {
 		if (asked)
 			log_warn("%" PRIu64 " names are on combinations of lists beyond the first %u: they count as blocked in every "

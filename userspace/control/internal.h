@@ -71,6 +71,7 @@ struct control {
 	uint64_t filter_asked;
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
+	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
 	char objects_why[384];		/* why not */
@@ -222,7 +223,7 @@ struct filter_job {
 int filter_prepare(struct control *c, const struct config *config, enum feed_mode mode, struct filter_job *ret,
 		   struct err_at *reterr);
 
-/* Put it in force in @s; @j is taken. */
+/* Put it in force in @s; @j is taken.  On failure the filter in force and that on disk stay. */
 int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr);
 void filter_job_done(struct filter_job *j);
 
@@ -236,7 +237,10 @@ int64_t schedule_now_s(void);
 /* Note which sources each group uses. */
 int schedule_groups(struct snapshot *s, int64_t now_s);
 
-/* Wait for the next edge of the snapshot in force. */
+/* Bring what groups use up to date, in the judge and in the kernel; what the kernel does not take is c->verdicts_stale. */
+void schedule_edge(struct control *c, int64_t now_s);
+
+/* Wait for the next edge of the snapshot in force, or to try the last one again. */
 void schedule_start(struct control *c);
 
 /* ---- pause.c ---- */

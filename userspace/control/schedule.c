@@ -12,6 +12,7 @@
 #include "control/internal.h"
 
 #define LOOK_AGAIN_MS 30000		/* at the latest: somebody may set the clock */
+#define TRY_AGAIN_MS  1000		/* after an edge that the kernel did not take */
 
 /* time() may be a tick behind, which is on the wrong side of an edge. */
 int64_t schedule_now_s(void)
@@ -62,24 +63,27 @@ int schedule_groups(struct snapshot *s, int64_t now_s)
 	return 0;
 }
 
-static void edge(struct control *c, int64_t now_s)
+void schedule_edge(struct control *c, int64_t now_s)
 {
 	struct snapshot *s = c->snapshot;
 	struct mr_verdict *v;
 	struct sources n;
-	bool changed = false;
+	bool changed = false, again = c->verdicts_stale;
 	unsigned i;
 
 	sources_number(s->config, &n);
 	for (i = 0; i < s->judge.groups; i++)
 		changed |= write_uses(s->config, &n, i, &s->judge.group[i], now_s);
-	if (!changed)
+	if (!changed && !again)
 		return;
+	/* The flags are the judge's already: until the kernel has the verdicts too, the two differ. */
 	v = judge_verdicts(&s->judge);
-	if (!v || kern_verdicts_update(c->kern, v, s->judge.groups))
-		log_err("a schedule is not in force: %s", v ? "the filter has other groups" : "out of memory");
-	else
+	c->verdicts_stale = !v || kern_verdicts_update(c->kern, v, s->judge.groups);
+	if (!c->verdicts_stale)
 		log_info("a schedule has begun or ended");
+	else if (!again)
+		log_err("a schedule is not in force, and is tried again each second: %s",
+			v ? "the filter has other groups" : "out of memory");
 	free(v);
 }
 
@@ -100,7 +104,7 @@ static void on_edge(uv_timer_t *t)
 {
 	struct control *c = t->data;
 
-	edge(c, schedule_now_s());
+	schedule_edge(c, schedule_now_s());
 	schedule_start(c);
 }
 
@@ -115,9 +119,11 @@ void schedule_start(struct control *c)
 	uv_timer_stop(&c->schedule);
 	clock_gettime(CLOCK_REALTIME, &now);
 	next = next_edge(c->snapshot->config, now.tv_sec);
-	if (next == SCHEDULE_NEVER)
+	if (next == SCHEDULE_NEVER && !c->verdicts_stale)
 		return;
-	if (next - now.tv_sec < LOOK_AGAIN_MS / 1000)
+	if (c->verdicts_stale)
+		wait_ms = TRY_AGAIN_MS;
+	else if (next - now.tv_sec < LOOK_AGAIN_MS / 1000)
 		wait_ms = (uint64_t)(next - now.tv_sec) * 1000 - (uint64_t)now.tv_nsec / 1000000 + 1;
 	uv_update_time(c->loop);
 	uv_timer_start(&c->schedule, on_edge, wait_ms, 0);

@@ -34,6 +34,7 @@ struct compile {
 	struct rules *rules;		/* once they are made */
 	struct name_block *exact;
 	struct filter_slab *slabs;	/* of the blocks of names */
+	unsigned lists;
 	uint64_t lines[FILTER_LISTS_MAX];	/* of rules that came one by one */
 	struct list_report report;	/* of the rule that came last */
 };
@@ -51,6 +52,12 @@ struct compile *compile_new(const struct mr_secret *secret)
 		return NULL;
 	}
 	return c;
+}
+
+void compile_lists(struct compile *c, unsigned lists)
+{
+	c->lists = lists;
+	rules_builder_lists(c->builder, lists);
 }
 
 static void free_exact(struct compile *c)
@@ -201,7 +208,10 @@ int compile_item(struct compile *c, unsigned source, const struct rule_item *ite
 
 static int take_back(const struct rule_node *n, void *arg)
 {
-	return filter_builder_remove(arg, n->name, n->name_len, n->rule.reach, n->rule.action);
+	const struct compile *c = arg;
+
+	return filter_builder_remove(c->names, n->name, n->name_len, n->rule.reach, n->rule.action,
+				     n->rule.source < c->lists ? c->lists : FILTER_LISTS_MAX);
 }
 
 /* A name deeper than the table's: all below the parent that it can hold are asked about. */
@@ -319,7 +329,7 @@ static int bring_together(struct compile *c)
 
 	if (c->rules)
 		return 0;
-	err = rules_builder_each_bad_name(c->builder, take_back, c->names);
+	err = rules_builder_each_bad_name(c->builder, take_back, c);
 	if (!err)
 		err = rules_builder_make(c->builder, &c->rules);
 	if (!err)

@@ -21,6 +21,9 @@ struct judge_result;
 struct compile *compile_new(const struct mr_secret *secret);
 void compile_free(struct compile *c);
 
+/* Sources below @lists are lists: their $badfilter takes nothing from the others.  Before it is called none is. */
+void compile_lists(struct compile *c, unsigned lists);
+
 /**
  * Add a list's text as source number @source (0 .. FILTER_LISTS_MAX - 1).
  *

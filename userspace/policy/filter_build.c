@@ -306,7 +306,7 @@ int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t l
 }
 
 int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
-			  enum filter_action action)
+			  enum filter_action action, unsigned lists)
 {
 	struct filter_item like = { 0 }, *it;
 	struct filter_repeats r = { 0 };
@@ -322,7 +322,7 @@ int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_
 		return err;
 	for (n = p->index[find_slot(p, &like)]; n; n = it->next) {
 		it = filter_item_at(p, n - 1);
-		if (it->reach == reach && it->action == action)
+		if (it->reach == reach && it->action == action && it->list < lists)
 			it->gone = 1;
 	}
 	return 0;

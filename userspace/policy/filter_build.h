@@ -89,9 +89,9 @@ int filter_builder_put(struct filter_builder *b, const uint8_t *name, uint16_t l
  */
 int filter_builder_settle(struct filter_builder *b, struct filter_repeats *ret);
 
-/* Take away what all lists have said so far of a name with that reach and action; 0 or as filter_builder_put(). */
+/* Take away what sources below @lists have said so far of a name with that reach and action; 0 or as filter_builder_put(). */
 int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
-			  enum filter_action action);
+			  enum filter_action action, unsigned lists);
 
 /* As filter_builder_write(), with the sum of the rules that belong to it; in memory, for filter_free(), or as a file. */
 int filter_make(struct filter_builder *b, uint64_t rules, struct filter **ret, uint64_t *ret_asked,

@@ -3,19 +3,21 @@
  * judge.c - weighs all that is said of a name.
  *
  * Strength is what enum mr_verdict_kind orders, with rewrites in the place of
- * "ask".  Among rewrites those that were written here come before those of
- * lists.  Among equals the one with more labels wins, then the very name before
+ * "ask", and local names in that of local zones.  Among rewrites those that were
+ * written here come before those of lists.  Among equals the one with more labels wins, then the very name before
  * the name with all below (the kernel looks in this order), then the lower
  * source.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "dns/name.h"
+#include "policy/count.h"
 #include "policy/filter_file.h"
 #include "policy/judge.h"
 #include "policy/rules_room.h"
 
 #define REWRITE       MR_ASK
+#define LOCAL_NAME    MR_LOCAL_ZONE
 #define CANDIDATES    64		/* rewrites of one name that are looked at */
 #define EXCEPTIONS    32
 
@@ -131,10 +133,20 @@ static void weigh_entries(struct weighing *w)
 
 /* ---- special rules ---- */
 
-static void note(const struct rule **list, unsigned *count, unsigned max, const struct rule *rule)
+static void note_exception(struct weighing *w, const struct rule *rule)
 {
-	if (*count < max)
-		list[(*count)++] = rule;
+	if (w->exceptions < EXCEPTIONS)
+		w->exception[w->exceptions++] = rule;
+	else
+		policy_count(COUNT_filter_exceptions_full);
+}
+
+static void note_rewrite(struct weighing *w, const struct rule *rule)
+{
+	if (w->rewrites < CANDIDATES)
+		w->rewrite[w->rewrites++] = rule;
+	else
+		policy_count(COUNT_filter_rewrites_full);
 }
 
 static void weigh_rule(const struct rule *rule, void *arg)
@@ -154,9 +166,9 @@ static void weigh_rule(const struct rule *rule, void *arg)
 	if (w->is_link || (q->paused && rule->source == w->j->safe_search))
 		return;
 	if (rule_strength(rule) == MR_NONE)
-		note(w->exception, &w->exceptions, EXCEPTIONS, rule);
+		note_exception(w, rule);
 	else
-		note(w->rewrite, &w->rewrites, CANDIDATES, rule);
+		note_rewrite(w, rule);
 }
 
 static bool same_answer(const struct rule_answer *a, const struct rule_answer *b)
@@ -191,11 +203,21 @@ static bool is_lifted(const struct weighing *w, const struct rule *rule)
 	return false;
 }
 
+static unsigned strength_of_rewrite(const struct judge *j, const struct rule *rule)
+{
+	return rule->kind == RULE_NAME && rule->source == j->rewrites ? LOCAL_NAME : REWRITE;
+}
+
+static bool is_rewrite(unsigned strength)
+{
+	return strength == REWRITE || strength == LOCAL_NAME;
+}
+
 static struct word word_of_rewrite(const struct judge *j, const struct rule *rule)
 {
 	return (struct word){
 		.own = is_own(j, rule),
-		.strength = REWRITE, .depth = rule->labels, .source = rule->source, .step = JUDGE_rewrite, .rule = rule,
+		.strength = strength_of_rewrite(j, rule), .depth = rule->labels, .source = rule->source, .step = JUDGE_rewrite, .rule = rule,
 		.exact = rule->kind == RULE_NAME && rule->reach == RULE_EXACT };
 }
 
@@ -213,10 +235,15 @@ static void tell_rewrites(const struct weighing *w, struct judge_result *ret)
 	struct word word;
 	unsigned i, turn;
 
-	for (i = 0; i < w->rewrites && ret->rewrites < JUDGE_REWRITES_MAX; i++) {
+	for (i = 0; i < w->rewrites; i++) {
 		word = word_of_rewrite(w->j, w->rewrite[i]);
-		if (word.depth == w->best.depth && word.exact == w->best.exact && word.source == w->best.source)
+		if (word.strength != w->best.strength || word.depth != w->best.depth || word.exact != w->best.exact ||
+		    word.source != w->best.source)
+			continue;
+		if (ret->rewrites < JUDGE_REWRITES_MAX)
 			ret->rewrite[ret->rewrites++] = w->rewrite[i];
+		else
+			policy_count(COUNT_filter_rewrites_full);
 	}
 	for (turn = 0; turn < 2; turn++)
 		for (i = 0; i < ret->rewrites; i++)
@@ -274,14 +301,20 @@ static void judge_slowly(const struct judge *j, const struct judge_question *q, 
 	rules_each_name(j->rules, q->lower, q->len, weigh_rule, &w);
 	rules_each_regex(j->rules, q->lower, q->len, weigh_rule, &w);
 	weigh_rewrites(&w);
-	ret->kind = w.best.strength == REWRITE ? MR_NONE : (enum mr_verdict_kind)w.best.strength;
+	ret->kind = is_rewrite(w.best.strength) ? MR_NONE : (enum mr_verdict_kind)w.best.strength;
 	ret->step = w.best.strength == MR_NONE ? JUDGE_none : w.best.step;
 	ret->source = w.best.source;
 	ret->depth = w.best.depth;
 	ret->entry = w.best.entry;
 	ret->rule = w.best.rule;
-	if (w.best.strength == REWRITE)
+	if (is_rewrite(w.best.strength))
 		tell_rewrites(&w, ret);
+}
+
+/* Where the kernel decides nothing; it answers names in local zones, but knows no others of them. */
+static bool is_asked(unsigned kind)
+{
+	return kind == MR_ASK || kind == MR_LOCAL_ZONE;
 }
 
 static void judge(const struct judge *j, const struct judge_question *q, bool is_link, struct judge_result *ret)
@@ -300,8 +333,8 @@ static void judge(const struct judge *j, const struct judge_question *q, bool is
 	ret->rule = NULL;
 	ret->rewrites = 0;
 	ret->unknown = r.kind == MR_NONE;
-	if (r.kind == MR_ASK || (r.kind == MR_NONE && rules_have_regex(j->rules)))
-		judge_slowly(j, q, is_link, r.kind == MR_ASK, ret);
+	if (is_asked(r.kind) || (r.kind == MR_NONE && rules_have_regex(j->rules)))
+		judge_slowly(j, q, is_link, is_asked(r.kind), ret);
 	lift(q, ret);
 }
 
@@ -366,14 +399,22 @@ static unsigned strongest_regex(const struct judge *j, unsigned group)
 	return strength;
 }
 
+/* A local name is stronger than what else the kernel is told, else an important allow rule would take it away. */
+static unsigned kind_of(const struct judge *j, struct filter_member m)
+{
+	unsigned kind = filter_member_kind(m);
+
+	return kind == MR_ASK && m.list == j->rewrites ? MR_LOCAL_ZONE : kind;
+}
+
 static struct mr_verdict verdict_of(const struct judge *j, unsigned group, uint32_t set, unsigned regex)
 {
 	struct mr_verdict v = { .kind = MR_NONE };
 	const struct filter_member *m, *end;
 
 	for (m = filter_set_members(j->members, set, &end); m < end; m++)
-		if (filter_member_kind(*m) > v.kind && uses(j, group, m->list))
-			v = (struct mr_verdict){ .kind = (uint8_t)filter_member_kind(*m), .list = m->list };
+		if (kind_of(j, *m) > v.kind && uses(j, group, m->list))
+			v = (struct mr_verdict){ .kind = (uint8_t)kind_of(j, *m), .list = m->list };
 	/* a name below may be meant by a pattern that is stronger */
 	if (v.kind != MR_NONE && v.kind < regex && filter_set_is_subtree(j->members, set))
 		v.kind = MR_ASK;

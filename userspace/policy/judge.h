@@ -30,6 +30,7 @@ struct judge {
 	const struct judge_group *group;
 	unsigned groups;
 	unsigned lists;			/* sources below it are lists: their rewrites come behind those that were written here */
+	unsigned rewrites;		/* number of the source of local names, which nothing frees; UINT_MAX: none */
 	unsigned safe_search;		/* number of that source, lifted by a pause; UINT_MAX: none */
 };
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "policy/count.h"
 #include "policy/regex_set.h"
 
 #define GROUP_MAX   32
@@ -201,6 +202,7 @@ static bool try_member(struct matching *m, unsigned number)
 
 	if (o == REGEX_LIMIT) {
 		atomic_fetch_add_explicit(&m->s->limited, 1, memory_order_relaxed);
+		policy_count(COUNT_filter_regex_limited);
 		return ++m->limited < LIMITED_MAX;
 	}
 	return (o == REGEX_YES) == m->s->member[number].invert || m->each(number, m->arg);

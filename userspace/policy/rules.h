@@ -35,6 +35,9 @@ struct rule {
 struct rules_builder *rules_builder_new(void);
 void rules_builder_free(struct rules_builder *b);
 
+/* Sources below @lists are lists: their $badfilter takes nothing from the others.  Before it is called none is. */
+void rules_builder_lists(struct rules_builder *b, unsigned lists);
+
 /**
  * Add an item that is not plain (copied).
  *

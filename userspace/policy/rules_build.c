@@ -28,6 +28,7 @@ struct rules_builder {
 	struct rule_node **node;
 	unsigned count, room;
 	size_t regex_octets;
+	unsigned lists;			/* sources below are lists */
 	struct rule_table seen;
 	struct condition *condition[CONDITION_SLOTS];
 	uint8_t *packed;		/* RULE_PACK_MAX octets of scratch */
@@ -47,6 +48,11 @@ struct rules_builder *rules_builder_new(void)
 		return NULL;
 	}
 	return b;
+}
+
+void rules_builder_lists(struct rules_builder *b, unsigned lists)
+{
+	b->lists = lists;
 }
 
 void rules_builder_free(struct rules_builder *b)
@@ -319,7 +325,13 @@ static int collect_bad(const struct rules_builder *b, struct rule_table *t)
 	return 0;
 }
 
-static bool is_taken_back(const struct rule_table *bad, const struct rule_node *n)
+/* A list takes nothing from those who chose it. */
+static bool may_take(const struct rules_builder *b, const struct rule_node *bad, const struct rule_node *n)
+{
+	return bad->rule.source >= b->lists || n->rule.source < b->lists;
+}
+
+static bool is_taken_back(const struct rules_builder *b, const struct rule_table *bad, const struct rule_node *n)
 {
 	uint64_t j;
 
@@ -328,7 +340,7 @@ static bool is_taken_back(const struct rule_table *bad, const struct rule_node *
 	if (!bad->slot)
 		return false;
 	for (j = n->key[0] & bad->mask; bad->slot[j]; j = (j + 1) & bad->mask)
-		if (same_said(bad->slot[j], n))
+		if (same_said(bad->slot[j], n) && may_take(b, bad->slot[j], n))
 			return true;
 	return false;
 }
@@ -350,7 +362,7 @@ static void move_nodes(struct rules_builder *b, const struct rule_table *bad, st
 	unsigned i;
 
 	for (i = 0; i < b->count; i++) {
-		if (!is_taken_back(bad, b->node[i]))
+		if (!is_taken_back(b, bad, b->node[i]))
 			r->node[r->count++] = b->node[i];
 		else
 			regex_free(b->node[i]->regex);

@@ -114,7 +114,7 @@ void court_sit(struct court *c)
 	c->judge = (struct judge){
 		.filter = { .unit = &c->unit, .buckets = filter_buckets(c->made.filter), .bloom = filter_bloom(c->made.filter) },
 		.members = c->members, .rules = c->made.rules, .secret = &secret, .group = c->group, .groups = COURT_GROUPS,
-		.safe_search = COURT_SOURCES - 1,
+		.rewrites = COURT_LOCAL, .safe_search = COURT_SOURCES - 1,
 	};
 	c->verdicts = judge_verdicts(&c->judge);
 	assert_non_null(c->members);

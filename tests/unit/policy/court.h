@@ -13,6 +13,7 @@
 
 #define COURT_GROUPS  4
 #define COURT_SOURCES 8
+#define COURT_LOCAL   (COURT_SOURCES - 2)	/* the source of local names */
 
 /* An item as a test says it. */
 struct said {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "policy/count.h"
 #include "policy/filter_file.h"
 #include "policy/regex.h"
 #include "unit/policy/court.h"
@@ -51,6 +52,9 @@ static const struct judged {
 	{ "allow beats block", { { .name = "b", SUB }, { .source = 1, .name = "b", SUB, ALLOW } }, "a.b", MR_ALLOW, JUDGE_name, 1, 1, .kernel = MR_ALLOW },
 	{ "important block beats allow", { { .name = "b", SUB, IBLOCK }, { .name = "a.b", ALLOW } }, "a.b", MR_IMPORTANT_BLOCK, JUDGE_name, 0, 1, .kernel = MR_IMPORTANT_BLOCK },
 	{ "important allow beats all", { { .name = "a.b", IBLOCK }, { .name = "b", SUB, IALLOW }, { .name = "a.b", REC(1) } }, "a.b", MR_IMPORTANT_ALLOW, JUDGE_name, 0, 1, .kernel = MR_IMPORTANT_ALLOW },
+	{ "local name is not freed by an important allow", { { .name = "b", SUB, IALLOW }, { .source = COURT_LOCAL, .name = "a.b", REC(1) } }, "a.b", MR_NONE, JUDGE_rewrite, COURT_LOCAL, 2, 1, 1, .kernel = MR_LOCAL_ZONE },
+	{ "nor are the names below one", { { .name = "x.a.b", IALLOW }, { .source = COURT_LOCAL, .name = "a.b", BELOW, REC(1) } }, "x.a.b", MR_NONE, JUDGE_rewrite, COURT_LOCAL, 2, 1, 1, .kernel = MR_LOCAL_ZONE },
+	{ "important allow frees the parent of local names", { { .name = "b", SUB, IALLOW }, { .source = COURT_LOCAL, .name = "a.b", BELOW, REC(1) } }, "a.b", MR_IMPORTANT_ALLOW, JUDGE_name, 0, 1, .kernel = MR_LOCAL_ZONE },
 	{ "rewrite beats important block", { { .name = "a.b", IBLOCK }, { .name = "b", SUB, REC(1) } }, "a.b", MR_NONE, JUDGE_rewrite, 0, 1, 1, 1, .kernel = MR_ASK },
 	{ "more labels first", { { .name = "b", SUB }, { .source = 1, .name = "a.b", SUB } }, "a.b", MR_BLOCK, JUDGE_name, 1, 2, .kernel = MR_BLOCK },
 	{ "then the lower source", { { .source = 2, .name = "a.b" }, { .source = 1, .name = "a.b" } }, "a.b", MR_BLOCK, JUDGE_name, 1, 2, .kernel = MR_BLOCK },
@@ -292,6 +296,77 @@ static void own_rewrites_come_before_those_of_lists(void **state)
 	court_close(&c);
 }
 
+/* Sources 0 and 1 are lists: a "$badfilter" there takes rules of lists alone; one of source 2 those of all. */
+static void lists_take_nothing_from_what_is_written_here(void **state)
+{
+	static const struct said rules[] = {
+		{ .source = 2, .name = "own.plain" }, { .source = 0, .name = "own.plain", .bad = true },
+		{ .source = 2, .name = "own.rule", .type = A }, { .source = 0, .name = "own.rule", .type = A, .bad = true },
+		{ .source = 2, RE("^own[0-9]") }, { .source = 1, RE("^own[0-9]"), .bad = true },
+		{ .source = 1, .name = "list.plain" }, { .source = 0, .name = "list.plain", .bad = true },
+		{ .source = 1, .name = "list.rule", .type = A }, { .source = 0, .name = "list.rule", .type = A, .bad = true },
+		{ .source = 1, .name = "taken.plain" }, { .source = 2, .name = "taken.plain", .bad = true },
+		{ .source = 3, .name = "taken.own" }, { .source = 2, .name = "taken.own", .bad = true },
+		{ .source = 3, .name = "taken.rule", .type = A }, { .source = 2, .name = "taken.rule", .type = A, .bad = true },
+		{ .source = 0, .name = "taken.rule", .type = A, .bad = true },
+	};
+	static const struct {
+		const char *name;
+		enum mr_verdict_kind kind;
+	} rows[] = {
+		{ "own.plain", MR_BLOCK }, { "own.rule", MR_BLOCK }, { "own7.b", MR_BLOCK }, { "list.plain", MR_NONE },
+		{ "list.rule", MR_NONE }, { "taken.plain", MR_NONE }, { "taken.own", MR_NONE }, { "taken.rule", MR_NONE },
+	};
+	struct court c;
+	unsigned i;
+
+	court_init(&c);
+	compile_lists(c.compile, 2);
+	for (i = 0; i < COUNT_OF(rules); i++)
+		assert_int_equal(court_say(&c, &rules[i]), 1);
+	court_open(&c);
+	for (i = 0; i < COUNT_OF(rows); i++)
+		assert_int_equal(court_judge(&c, rows[i].name, A, 0, false, NULL).kind, rows[i].kind);
+	court_close(&c);
+}
+
+static void look_for_count(const struct count_row *row, uint64_t value, void *arg)
+{
+	uint64_t *counts = arg;
+
+	if (!strcmp(row->name, "filter_regex_limited"))
+		counts[0] = value;
+	if (!strcmp(row->name, "filter_rewrites_full"))
+		counts[1] = value;
+	if (!strcmp(row->name, "filter_exceptions_full"))
+		counts[2] = value;
+}
+
+static void what_is_left_out_is_counted(void **state)
+{
+	uint64_t before[3] = { 0 }, after[3] = { 0 };
+	struct court c;
+	unsigned i;
+
+	assert_int_equal(policy_count_open(), 0);
+	court_init(&c);
+	for (i = 0; i < 100; i++)
+		court_say(&c, &(struct said){ .name = "a.b", REC(i), .line = i + 1 });
+	for (i = 0; i < 40; i++)
+		court_say(&c, &(struct said){ .name = "a.b", ALLOW, REC(1000 + i), .line = i + 101 });
+	court_say(&c, &(struct said){ RE("^(a+a+)+9{9}") });
+	court_open(&c);
+	count_each(look_for_count, before);
+	assert_int_equal(court_judge(&c, "a.b", A, 0, false, NULL).rewrites, JUDGE_REWRITES_MAX);
+	assert_int_equal(court_judge(&c, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa9.c", A, 0, false, NULL).kind, MR_NONE);
+	count_each(look_for_count, after);
+	assert_int_equal(after[0] - before[0], 1);
+	/* of 100 rewrites 64 are looked at, of which an answer takes 32 */
+	assert_int_equal(after[1] - before[1], 100 - 64 + 64 - JUDGE_REWRITES_MAX);
+	assert_int_equal(after[2] - before[2], 40 - 32);
+	court_close(&c);
+}
+
 static void folded_sets_count_as_blocks(void **state)
 {
 	struct court c;
@@ -464,6 +539,18 @@ static bool lifted(const struct reading *r, const bool *counts, const struct sai
 	return false;
 }
 
+static unsigned strength_of(const struct said *s)
+{
+	if (!s->answer)
+		return s->action;
+	return s->kind == RULE_NAME && s->source == COURT_LOCAL ? MR_LOCAL_ZONE : MR_ASK;
+}
+
+static bool is_rewritten(const struct saying *w)
+{
+	return w->strength == MR_ASK || w->strength == MR_LOCAL_ZONE;
+}
+
 /* All that counts, strongest first. */
 static void read_slowly(struct reading *r, const struct court *c, const char *name, uint16_t qtype, unsigned group, bool paused)
 {
@@ -483,7 +570,7 @@ static void read_slowly(struct reading *r, const struct court *c, const char *na
 	r->found = 0;
 	for (i = 0; i < r->count; i++) {
 		const struct said *s = &r->all[i];
-		struct saying w = { s, s->answer ? (unsigned)MR_ASK : (unsigned)s->action, s->kind == RULE_REGEX ? 0 : labels_of(s->name), s->kind == RULE_NAME && s->reach == RULE_EXACT };
+		struct saying w = { s, strength_of(s), s->kind == RULE_REGEX ? 0 : labels_of(s->name), s->kind == RULE_NAME && s->reach == RULE_EXACT };
 
 		if (!counts[i] || (s->answer && (allows(s) || lifted(r, counts, s))))
 			continue;
@@ -496,13 +583,13 @@ static void read_slowly(struct reading *r, const struct court *c, const char *na
 static void hold_against(const struct reading *r, const struct judge_result *g, bool paused)
 {
 	const struct saying *first = &r->words[0];
-	enum mr_verdict_kind kind = r->found && first->strength != MR_ASK ? (enum mr_verdict_kind)first->strength : MR_NONE;
+	enum mr_verdict_kind kind = r->found && !is_rewritten(first) ? (enum mr_verdict_kind)first->strength : MR_NONE;
 	unsigned i, alone = 0, n = 0;
 
 	if (paused && (kind == MR_BLOCK || kind == MR_IMPORTANT_BLOCK))
 		kind = MR_NONE;
 	assert_int_equal(g->kind, kind);
-	if (!r->found || first->strength != MR_ASK) {
+	if (!r->found || !is_rewritten(first)) {
 		assert_int_equal(g->rewrites, 0);
 		/* important allow is final, whoever else says it; a name's match of a pattern counts as written */
 		if (kind != MR_NONE && kind != MR_IMPORTANT_ALLOW && g->step != JUDGE_name)
@@ -515,7 +602,7 @@ static void hold_against(const struct reading *r, const struct judge_result *g, 
 	for (i = 0; i < r->found; i++) {
 		const struct saying *w = &r->words[i];
 
-		if (w->strength != MR_ASK || w->depth != first->depth || w->exact != first->exact || w->s->source != first->s->source)
+		if (w->strength != first->strength || w->depth != first->depth || w->exact != first->exact || w->s->source != first->s->source)
 			break;
 		alone += w->s->answer != SAID_RECORD;
 		n++;
@@ -551,7 +638,7 @@ static void hold_kernel(const struct court *c, const char *name, unsigned group,
 	uint8_t wire[300];
 	uint16_t len = name_wire(name, wire);
 
-	if (d.verdict.kind == MR_ASK)
+	if (d.verdict.kind == MR_ASK || d.verdict.kind == MR_LOCAL_ZONE)
 		return;
 	if (d.verdict.kind == MR_NONE && judge_asks(&c->judge, wire, len))
 		return;			/* its answers go with the ask set */
@@ -634,7 +721,7 @@ static void check_pair(const struct court *c, const struct judge_question *q, un
 		assert_int_equal(quick.depth, slow.depth);
 	}
 	counts[quick.rewrites ? MR_LOCAL_ZONE : quick.kind]++;
-	if (d.verdict.kind == MR_ASK)
+	if (d.verdict.kind == MR_ASK || d.verdict.kind == MR_LOCAL_ZONE)
 		counts[MR_ASK]++;
 	else if (d.verdict.kind != MR_NONE || !judge_asks(&c->judge, q->lower, q->len))
 		assert_int_equal(quick.kind, d.verdict.kind);
@@ -777,18 +864,20 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[10 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[12 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
 		cmocka_unit_test(folded_sets_count_as_blocks),
+		cmocka_unit_test(lists_take_nothing_from_what_is_written_here),
+		cmocka_unit_test(what_is_left_out_is_counted),
 		cmocka_unit_test(own_rewrites_come_before_those_of_lists),
 		cmocka_unit_test(judgement_is_as_written),
 		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 9, i;
+	size_t n = 11, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
