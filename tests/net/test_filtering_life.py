@@ -67,6 +67,43 @@ def test_what_the_file_takes_over_is_said_and_kept(daemon, addresses):
     assert daemon.get("status")["objects"]["left_out"] == 0
 
 
+def test_an_object_that_was_left_out_and_is_made_good_stays_in_force(daemon):
+    daemon.start()
+    daemon.millctl("client", "set", "tv", MB4)
+    daemon.millctl("rule", "add", "||twice.test^")
+    file = {"clients": [{"name": "laptop", "addresses": [MB4]}], "filter": {"rules": ["||twice.test^"]}}
+    daemon.write(file)
+    assert daemon.hup()["objects"]["left_out"] == 2
+    daemon.millctl("client", "set", "tv", KID4)
+    daemon.millctl("rule", "remove", "||twice.test^")
+    assert daemon.get("status")["objects"] == {"in_force": 1, "left_out": 0, "why": "", "trouble": "", "pauses": 0}
+    daemon.millctl("rule", "add", "||more.test^")
+    assert daemon.get("clients/tv")["addresses"] == [KID4]
+
+
+def test_a_reload_that_fails_leaves_out_nothing(daemon):
+    daemon.start()
+    daemon.millctl("rule", "add", "||mine.test^")
+    daemon.write({"filter": {"rules": ["||mine.test^"], "lists": [{"name": "gone", "file": "gone.txt"}]}})
+    assert daemon.hup()["reloads"]["failed"] == 1
+    assert daemon.get("status")["objects"]["left_out"] == 0
+    daemon.millctl("rule", "add", "||more.test^")
+    assert blocked(daemon.ask("x.mine.test")) and blocked(daemon.ask("x.more.test"))
+
+
+def test_the_file_takes_over_hundreds_of_rules_at_once(daemon):
+    """Each of them is looked at once: not all of them again for each."""
+    daemon.start()
+    rules = [f"||r{i}.take.test^" for i in range(400)]
+    for rule in rules:
+        post(daemon, "rules", {"rule": rule})
+    daemon.write({"filter": {"rules": rules}})
+    start = time.monotonic()
+    assert daemon.hup()["objects"]["left_out"] == 400
+    assert time.monotonic() - start < 1
+    assert blocked(daemon.ask("x.r399.take.test"))
+
+
 def test_a_damaged_database_is_set_aside_and_said(daemon):
     daemon.start()
     daemon.millctl("rule", "add", "||lost.test^")

@@ -286,7 +286,8 @@ static void free_all(struct control *c, bool detach)
 	lists_free(c->fetch);
 	neigh_close(c->neigh);
 	state_close(c->objects);
-	free(c->dropped_names);
+	left_outs_done(&c->left_out);
+	left_outs_done(&c->left_out_next);
 	free(c->text);
 	free(c->lists);
 	free(c->list_names);
@@ -328,6 +329,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	if (err)
 		goto out;
 	snapshot_apply(c, s);
+	effective_settle(c);
 	s = NULL;
 	kern_enable(c->kern, true);
 	err = wire_start(c, reterr);
@@ -379,6 +381,7 @@ static int renew(struct control *c, struct config *config, struct err_at *reterr
 	}
 	config_changes(c->snapshot->config, config, log_restart, NULL);
 	snapshot_apply(c, s);
+	effective_settle(c);
 	lists_sweep(c->fetch);
 	return 0;
 }

@@ -20,7 +20,7 @@ static const char *const kinds[] = { "list", "rule", "rewrite", "client", "group
 
 struct object {
 	char *kind, *name, *body;
-	bool dropped;
+	char *dropped;			/* why; NULL: it is wanted */
 };
 
 struct objects {
@@ -37,6 +37,7 @@ static void objects_done(struct objects *o)
 		free(o->at[i].kind);
 		free(o->at[i].name);
 		free(o->at[i].body);
+		free(o->at[i].dropped);
 	}
 	free(o->at);
 }
@@ -70,15 +71,13 @@ static int read_objects(struct state *state, struct objects *o, struct err_at *r
 
 /* ---- what was made but cannot be in force ---- */
 
-static void note_dropped(struct control *c, struct object *o, const struct config_errors *errs)
+static int drop(struct object *o, const struct config_errors *errs)
 {
 	const struct err_at *at = &errs->at[0];
 
-	o->dropped = true;
-	c->dropped++;
 	log_warn("%s %s, which millctl made, is not in force: %s%s%s", o->kind, o->name, at->key, *at->key ? ": " : "", at->why);
-	if (!*c->dropped_why)
-		snprintf(c->dropped_why, sizeof(c->dropped_why), "%.20s %.200s: %.280s", o->kind, o->name, at->why);
+	o->dropped = strdup(at->why);
+	return o->dropped ? 0 : -ENOMEM;
 }
 
 static int fresh(const char *text, size_t size, const char *path, struct config **ret, struct config_errors *errs)
@@ -93,19 +92,34 @@ static int fresh(const char *text, size_t size, const char *path, struct config 
 	return err;
 }
 
-/* Add the first @count objects, but those dropped, and check the whole. */
-static int add_objects(struct config *config, const struct objects *o, unsigned count, struct config_errors *errs)
+static bool is_refusal(int err)
+{
+	return err == -EINVAL || err == -EEXIST;
+}
+
+/*
+ * Add the first @count objects, but those dropped, and check the whole.
+ *
+ * @leave_out  drop an object that cannot be added; else that is an error
+ */
+static int add_objects(struct config *config, struct objects *o, unsigned count, bool leave_out, struct config_errors *errs)
 {
 	unsigned i;
 	int err = 0;
 
-	for (i = 0; i < count && !err; i++)
-		if (!o->at[i].dropped)
-			err = config_overlay(config, o->at[i].kind, o->at[i].name, o->at[i].body, errs);
+	for (i = 0; i < count && !err; i++) {
+		if (o->at[i].dropped)
+			continue;
+		err = config_overlay(config, o->at[i].kind, o->at[i].name, o->at[i].body, errs);
+		if (!leave_out || !is_refusal(err))
+			continue;
+		err = drop(&o->at[i], errs);
+		memset(errs, 0, sizeof(*errs));
+	}
 	return err ? err : config_check_whole(config, errs);
 }
 
-static bool good(const char *text, size_t size, const char *path, const struct objects *o, unsigned count,
+static bool good(const char *text, size_t size, const char *path, struct objects *o, unsigned count,
 		 struct config_errors *errs)
 {
 	struct config *config = NULL;
@@ -113,19 +127,18 @@ static bool good(const char *text, size_t size, const char *path, const struct o
 
 	memset(errs, 0, sizeof(*errs));
 	if (!err)
-		err = add_objects(config, o, count, errs);
+		err = add_objects(config, o, count, false, errs);
 	config_free(config);
 	return !err;
 }
 
-/* Drop the first object with which the whole is not good; false when that is none of them. */
-static bool drop_first_bad(struct control *c, const char *text, size_t size, const char *path, struct objects *o,
-			   struct config_errors *errs)
+/* Drop the first object with which the whole is not good; -EINVAL when that is none of them. */
+static int drop_first_bad(const char *text, size_t size, const char *path, struct objects *o, struct config_errors *errs)
 {
 	unsigned low = 0, high = o->count, middle;	/* the first low are good, the first high are not */
 
 	if (!good(text, size, path, o, 0, errs))
-		return false;
+		return -EINVAL;
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
 		if (good(text, size, path, o, middle, errs))
@@ -134,9 +147,8 @@ static bool drop_first_bad(struct control *c, const char *text, size_t size, con
 			high = middle;
 	}
 	if (!high || good(text, size, path, o, high, errs))
-		return false;
-	note_dropped(c, &o->at[high - 1], errs);
-	return true;
+		return -EINVAL;
+	return drop(&o->at[high - 1], errs);
 }
 
 static bool same(const struct object *o, const struct effective_change *change)
@@ -144,48 +156,68 @@ static bool same(const struct object *o, const struct effective_change *change)
 	return change && !strcmp(o->kind, change->kind) && !strcmp(o->name, change->name);
 }
 
-/* A change is all or nothing, but for what was out of force before it. */
-static void skip_known(struct control *c, struct objects *o, const struct effective_change *change)
+static const struct left_out *find_left_out(const struct left_outs *all, const struct object *o)
 {
 	unsigned i;
 
-	for (i = 0; change && i < o->count; i++)
-		o->at[i].dropped = !same(&o->at[i], change) && c->dropped &&
-				   effective_is_dropped(c, o->at[i].kind, o->at[i].name);
+	for (i = 0; i < all->count; i++)
+		if (!strcmp(all->at[i].kind, o->kind) && !strcmp(all->at[i].name, o->name))
+			return &all->at[i];
+	return NULL;
 }
 
-/* Remember which were dropped, for the changes to come. */
-static int keep_dropped(struct control *c, const struct objects *o)
+/* A change is all or nothing, but for what was out of force before it. */
+static int skip_known(const struct control *c, struct objects *o, const struct effective_change *change)
 {
-	size_t size = 0;
-	char *names = NULL;
-	FILE *f = open_memstream(&names, &size);
+	const struct left_out *l;
 	unsigned i;
 
-	if (!f)
-		return -ENOMEM;
-	for (i = 0; i < o->count; i++)
-		if (o->at[i].dropped)
-			fprintf(f, "%s %s\n", o->at[i].kind, o->at[i].name);
-	if (fclose(f)) {
-		free(names);
-		return -ENOMEM;
+	for (i = 0; change && c->left_out.count && i < o->count; i++) {
+		l = same(&o->at[i], change) ? NULL : find_left_out(&c->left_out, &o->at[i]);
+		o->at[i].dropped = l ? strdup(l->why) : NULL;
+		if (l && !o->at[i].dropped)
+			return -ENOMEM;
 	}
-	free(c->dropped_names);
-	c->dropped_names = names;
 	return 0;
 }
 
-bool effective_is_dropped(const struct control *c, const char *kind, const char *name)
+void left_outs_done(struct left_outs *l)
 {
-	char line[STATE_NAME_MAX + STATE_KIND_MAX + 2];
-	const char *at = c->dropped_names;
-	size_t n = (size_t)snprintf(line, sizeof(line), "%s %s\n", kind, name);
+	unsigned i;
 
-	for (; at && (at = strstr(at, line)); at++)
-		if (at == c->dropped_names || at[-1] == '\n')
-			return n > 0;
-	return false;
+	for (i = 0; i < l->count; i++) {
+		free(l->at[i].kind);
+		free(l->at[i].name);
+		free(l->at[i].why);
+	}
+	free(l->at);
+	*l = (struct left_outs){ 0 };
+}
+
+/* Move those that were dropped to where they wait for effective_settle(). */
+static int keep_dropped(struct control *c, struct objects *o)
+{
+	struct left_outs *to = &c->left_out_next;
+	struct object *from;
+	unsigned i;
+
+	left_outs_done(to);
+	to->at = calloc(o->count + 1, sizeof(*to->at));
+	for (i = 0; to->at && i < o->count; i++) {
+		from = &o->at[i];
+		if (!from->dropped)
+			continue;
+		to->at[to->count++] = (struct left_out){ .kind = from->kind, .name = from->name, .why = from->dropped };
+		from->kind = from->name = from->dropped = NULL;
+	}
+	return to->at ? 0 : -ENOMEM;
+}
+
+void effective_settle(struct control *c)
+{
+	left_outs_done(&c->left_out);
+	c->left_out = c->left_out_next;
+	c->left_out_next = (struct left_outs){ 0 };
 }
 
 int effective_make(struct control *c, const char *text, size_t size, const struct effective_change *change,
@@ -193,7 +225,7 @@ int effective_make(struct control *c, const char *text, size_t size, const struc
 {
 	struct objects o = { 0 };
 	struct config *config = NULL;
-	int err;
+	int err, drop_err;
 
 	err = read_objects(c->objects, &o, &errs->at[0]);
 	if (err) {
@@ -203,22 +235,16 @@ int effective_make(struct control *c, const char *text, size_t size, const struc
 	err = fresh(text, size, c->path, &config, errs);
 	if (err)
 		goto out;
-	skip_known(c, &o, change);
-	if (!change) {
-		c->dropped = 0;
-		c->dropped_why[0] = '\0';
-	}
-	while ((err = add_objects(config, &o, o.count, errs)) == -EINVAL || err == -EEXIST) {
-		if (change || !drop_first_bad(c, text, size, c->path, &o, errs))
+	err = skip_known(c, &o, change);
+	while (!err && is_refusal(err = add_objects(config, &o, o.count, !change, errs))) {
+		if (change || (drop_err = drop_first_bad(text, size, c->path, &o, errs)) == -EINVAL)
 			break;
 		config_free(config);
 		config = NULL;
 		memset(errs, 0, sizeof(*errs));
-		err = fresh(text, size, c->path, &config, errs);
-		if (err)
-			break;
+		err = drop_err ? drop_err : fresh(text, size, c->path, &config, errs);
 	}
-	if (!err && !change)
+	if (!err)
 		err = keep_dropped(c, &o);
 	if (err)
 		goto out;

@@ -32,6 +32,14 @@ struct list_state {
 	struct list_report report;
 };
 
+/* Objects that were made, but cannot be in force beside what the file says; all texts are of the heap. */
+struct left_outs {
+	struct left_out {
+		char *kind, *name, *why;
+	} *at;
+	unsigned count;
+};
+
 struct pause {
 	enum control_scope scope;
 	char name[64];
@@ -65,9 +73,8 @@ struct control {
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
 	char objects_why[384];		/* why not */
-	unsigned dropped;		/* objects that cannot be in force beside what the file says */
-	char dropped_why[512];		/* the first of them */
-	char *dropped_names;		/* "kind name" a line */
+	struct left_outs left_out;	/* beside the configuration in force */
+	struct left_outs left_out_next;	/* beside the last one that was made */
 	struct pause pause[CONTROL_PAUSES_MAX];
 	unsigned pauses;
 	struct lists *fetch;		/* lists from URLs */
@@ -140,12 +147,17 @@ int effective_read(const char *path, char **ret, size_t *ret_size, struct err_at
  * Merge what a text of the configuration says with the objects of the database.
  *
  * @change  the change that is in the database already: what it makes impossible
- *          is an error.  NULL: an object that cannot be is logged and left out
- *          (c->dropped), and stays in the database
+ *          is an error.  NULL: an object that cannot be is logged and left out,
+ *          and stays in the database
+ *
+ * What was left out is known as such from effective_settle() on.
  */
 int effective_make(struct control *c, const char *text, size_t size, const struct effective_change *change,
 		   struct config **ret, struct config_errors *errs);
-bool effective_is_dropped(const struct control *c, const char *kind, const char *name);
+
+/* The configuration that was made last is in force. */
+void effective_settle(struct control *c);
+void left_outs_done(struct left_outs *l);
 
 /* ---- objects.c ---- */
 

@@ -194,6 +194,7 @@ static int do_change(struct control *c, void *arg)
 		goto out;
 	}
 	snapshot_apply(c, s);
+	effective_settle(c);
 	s = NULL;
 	lists_sweep(c->fetch);
 	log_info("%s %s %s", ch->what.kind, ch->what.name, ch->what.json ? "is in force" : "is gone");

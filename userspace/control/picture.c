@@ -28,8 +28,10 @@ static unsigned count_made(const struct config *f)
 static void objects_status(const struct control *c, struct control_status *s)
 {
 	s->objects = count_made(c->snapshot->config);
-	s->objects_left_out = c->dropped;
-	memcpy(s->objects_why, c->dropped_why, sizeof(s->objects_why));
+	s->objects_left_out = c->left_out.count;
+	if (c->left_out.count)
+		snprintf(s->objects_why, sizeof(s->objects_why), "%.20s %.200s: %.280s", c->left_out.at[0].kind,
+			 c->left_out.at[0].name, c->left_out.at[0].why);
 	snprintf(s->objects_trouble, sizeof(s->objects_trouble), "%s", !c->objects ? c->objects_why :
 		 *state_read_only(c->objects) ? state_read_only(c->objects) : state_damage(c->objects));
 	s->pauses = c->pauses;
