@@ -20,10 +20,10 @@
 #define LOG_ROOM "api"
 #include "base/log.h"
 
-#define CONNECTIONS_MAX  32
+#define CONNECTIONS_MAX  256	/* programs that all make a change at once wait for one another here */
 #define CONNECTION_BYTES (32 * 1024)	/* request line and headers */
 #define IDLE_S           30
-#define STREAMS_END_MS   600	/* more than a stream waits for its next event */
+#define REQUESTS_END_MS  600	/* more than a stream waits for its next event */
 
 #define API_COUNTERS(ROW) \
 	ROW(api_requests, "requests to the admin API") \
@@ -40,6 +40,7 @@ struct api {
 	struct count_shard *count;
 	struct api_life life;
 	_Atomic unsigned connections;
+	_Atomic unsigned requests;	/* that are not answered to their end */
 	char path[256];
 	dev_t dev;			/* of our socket's name */
 	ino_t ino;
@@ -49,6 +50,8 @@ struct api {
 struct upload {
 	char *text;			/* a zero behind it; NULL: nothing came */
 	size_t size;
+	bool begun;
+	bool zero;			/* the path holds a zero byte, and what is behind it cannot be seen */
 	bool refused;			/* an answer has been given already */
 };
 
@@ -134,6 +137,8 @@ static enum MHD_Result answer(struct api *a, struct MHD_Connection *c, const cha
 	count(a, COUNT_api_requests);
 	if (atomic_load(&a->life.stopping))
 		status = api_fail_errno(&body, -ESHUTDOWN, "not answered", NULL);
+	else if (u->zero)
+		status = api_fail(&body, MHD_HTTP_BAD_REQUEST, path, "a path of \"routes\"", "the path holds a zero byte");
 	else
 		status = api_dispatch(&r, method, path, u->text, u->size, &body);
 	if (r.stream)
@@ -152,14 +157,25 @@ static enum MHD_Result refuse_long(struct api *a, struct MHD_Connection *c, cons
 	return send_json(a, c, status, body, NULL, path);
 }
 
-static enum MHD_Result begin(struct api *a, struct MHD_Connection *c, const char *path, void **ctx)
+/* The first that is heard of a request, before anything in it is decoded; what it returns goes with the request. */
+static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
+{
+	const char *zero = strstr(uri, "%00");
+	struct upload *u = calloc(1, sizeof(*u));
+	struct api *a = arg;
+
+	if (!u)
+		return NULL;
+	u->zero = zero && zero < strchrnul(uri, '?');
+	atomic_fetch_add(&a->requests, 1);
+	return u;
+}
+
+static enum MHD_Result begin(struct api *a, struct MHD_Connection *c, const char *path, struct upload *u)
 {
 	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-	struct upload *u = calloc(1, sizeof(*u));
 
-	*ctx = u;
-	if (!u)
-		return MHD_NO;
+	u->begun = true;
 	if (length && strtoull(length, NULL, 10) > API_BODY_MAX)
 		return refuse_long(a, c, path, u);
 	return MHD_YES;
@@ -189,7 +205,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 	size_t n = *size;
 
 	if (!u)
-		return begin(arg, c, path, ctx);
+		return MHD_NO;
+	if (!u->begun)
+		return begin(arg, c, path, u);
 	*size = 0;
 	if (u->refused)
 		return MHD_YES;
@@ -199,11 +217,14 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 static void on_completed(void *arg, struct MHD_Connection *c, void **ctx, enum MHD_RequestTerminationCode why)
 {
 	struct upload *u = *ctx;
+	struct api *a = arg;
 
-	if (u)
-		free(u->text);
+	if (!u)
+		return;
+	free(u->text);
 	free(u);
 	*ctx = NULL;
+	atomic_fetch_sub(&a->requests, 1);
 }
 
 static void on_log(void *arg, const char *fmt, va_list ap)
@@ -227,6 +248,7 @@ static struct MHD_Daemon *start_http(struct api *a, int fd)
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 				MHD_OPTION_NOTIFY_CONNECTION, on_connection, a,
 				MHD_OPTION_NOTIFY_COMPLETED, on_completed, a,
+				MHD_OPTION_URI_LOG_CALLBACK, on_uri, a,
 				MHD_OPTION_END);
 }
 
@@ -266,12 +288,15 @@ out:
 	return err;
 }
 
-/* Let streams end by themselves, so that their clients see an end and no break; one that nobody reads is cut off. */
-static void wait_for_streams(struct api *a)
+/*
+ * Let answers go out and streams end by themselves: a change that was made is
+ * acknowledged.  Whoever does not read, or has not sent all, is cut off.
+ */
+static void wait_for_requests(struct api *a)
 {
 	unsigned ms;
 
-	for (ms = 0; ms < STREAMS_END_MS && atomic_load(&a->life.streams); ms += 10)
+	for (ms = 0; ms < REQUESTS_END_MS && atomic_load(&a->requests); ms += 10)
 		usleep(10000);
 }
 
@@ -287,7 +312,7 @@ void api_stop(struct api *a)
 		unlink(a->path);
 	/* Its threads may be waiting for ours. */
 	control_refuse_calls(a->control);
-	wait_for_streams(a);
+	wait_for_requests(a);
 	MHD_stop_daemon(a->http);
 	free(a);
 }

@@ -43,6 +43,8 @@ static unsigned status_of(int err)
 		return MHD_HTTP_SERVICE_UNAVAILABLE;
 	case EIO:
 		return MHD_HTTP_INTERNAL_SERVER_ERROR;
+	case ENOSPC:
+		return MHD_HTTP_INSUFFICIENT_STORAGE;
 	default:
 		return MHD_HTTP_UNPROCESSABLE_CONTENT;
 	}
@@ -57,8 +59,6 @@ static unsigned status_of_change(int err)
 	case EEXIST:
 	case EPERM:
 		return MHD_HTTP_CONFLICT;
-	case ENOSPC:
-		return MHD_HTTP_INSUFFICIENT_STORAGE;
 	case EROFS:
 	case EACCES:
 		return MHD_HTTP_INTERNAL_SERVER_ERROR;

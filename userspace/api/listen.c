@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "api/listen.h"
 
-#define BACKLOG 32
+#define BACKLOG 256
 
 static int set_path(struct sockaddr_un *sa, const char *path, const char *suffix, struct err_at *reterr)
 {

@@ -23,7 +23,6 @@
 /* What streams share with api_stop(). */
 struct api_life {
 	_Atomic bool stopping;		/* the daemon ends: streams must too */
-	_Atomic unsigned streams;	/* that have not ended yet */
 };
 
 struct api_request;

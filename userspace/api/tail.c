@@ -94,7 +94,6 @@ static void on_end(void *arg)
 	struct tail *t = arg;
 
 	control_tail_close(t->events);
-	atomic_fetch_sub(&t->life->streams, 1);
 	free(t->line);
 	free(t);
 }
@@ -113,7 +112,6 @@ unsigned api_get_tail(struct api_request *r, json_t **ret)
 		return api_fail_errno(ret, err, "no tail", NULL);
 	}
 	t->life = r->life;
-	atomic_fetch_add(&t->life->streams, 1);
 	t->fd = info->connect_fd;
 	r->stream = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, t, on_end);
 	if (!r->stream) {

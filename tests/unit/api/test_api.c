@@ -126,6 +126,7 @@ static const struct ask_case {
 	{ "a parameter given twice is refused",      "GET", V "/why?name=a.test&name=b.test", 400, "error.what",
 	  "the parameter \"name\" is given twice" },
 	{ "an empty parameter is refused",           "GET", V "/why?name=", 400, "error.what", "the parameter \"name\" is empty" },
+	{ "a zero byte in the path is refused",      "GET", V "/status%00x", 400, "error.what", "the path holds a zero byte" },
 	{ "a zero byte is refused",                  "GET", V "/why?name=a%00b", 400, "error.what",
 	  "the parameter \"name\" holds a zero byte" },
 	{ "an unknown path is not found",            "GET", V "/nothing", 404, "error.where", V "/nothing" },
@@ -436,9 +437,9 @@ static void what_is_not_http_does_no_harm(void **state)
 	assert_int_equal(ask("GET", V, NULL), 200);
 }
 
-static void the_thirty_third_connection_is_closed_and_counted(void **state)
+static void connection_257_is_closed_and_counted(void **state)
 {
-	int fd[33];
+	int fd[257];
 	char buf[64], was[32], is[32];
 	json_t *o = NULL;
 	unsigned i;
@@ -447,10 +448,10 @@ static void the_thirty_third_connection_is_closed_and_counted(void **state)
 	at(o, "daemon.counters.api_refused.value", was, sizeof(was));
 	json_decref(o);
 	usleep(100000);			/* that connection's end is seen a moment later */
-	for (i = 0; i < 33; i++)
+	for (i = 0; i < 257; i++)
 		fd[i] = raw_connect();
-	assert_int_equal(recv(fd[32], buf, sizeof(buf), 0), 0);
-	for (i = 0; i < 33; i++)
+	assert_int_equal(recv(fd[256], buf, sizeof(buf), 0), 0);
+	for (i = 0; i < 257; i++)
 		close(fd[i]);
 	usleep(200000);
 	assert_int_equal(ask("GET", V "/stats", &o), 200);
@@ -692,7 +693,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_body_that_turns_out_too_long_ends_the_connection),
 	cmocka_unit_test(headers_without_end_are_cut_off),
 	cmocka_unit_test(what_is_not_http_does_no_harm),
-	cmocka_unit_test(the_thirty_third_connection_is_closed_and_counted),
+	cmocka_unit_test(connection_257_is_closed_and_counted),
 	cmocka_unit_test(a_tail_gives_one_object_a_line_and_ends_with_the_daemon),
 	cmocka_unit_test(a_slow_reader_is_told_what_it_lost),
 	cmocka_unit_test(a_tail_ends_with_its_client),
