@@ -88,6 +88,28 @@ static int check_pages(sqlite3 *db, const char *path, struct err_at *reterr)
 	return err;
 }
 
+/* What SQLite takes for a fault of ours is damage where our statements are known to be right. */
+static int damage_if_odd(int err)
+{
+	return err == -EPROTO ? -EBADMSG : err;
+}
+
+/* Pages may be whole and what they say of the tables not. */
+static int check_statements(sqlite3 *db, const struct db_opts *o, struct err_at *reterr)
+{
+	sqlite3_stmt *q = NULL;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; o->statements[i] && !err; i++) {
+		if (sqlite3_prepare_v2(db, o->statements[i], -1, &q, NULL) != SQLITE_OK)
+			err = db_fail(db, reterr);
+		sqlite3_finalize(q);
+		q = NULL;
+	}
+	return damage_if_odd(err);
+}
+
 /* One step of the schema and the number of its version: both or none. */
 static int take_step(sqlite3 *db, const struct db_opts *o, int version, struct err_at *reterr)
 {
@@ -136,14 +158,15 @@ static int prepare(sqlite3 *db, const struct db_opts *o, bool read_only, struct 
 	err = look_at(db, o, &version, reterr);
 	if (!err)
 		err = check_pages(db, o->path, reterr);
+	err = damage_if_odd(err);
 	if (!err && read_only && version < o->version)
 		err = err_why(reterr, -EROFS, "%s: it cannot be written, and its schema is old", o->path);
 	if (err || read_only)
-		return err;
+		return err ? err : check_statements(db, o, reterr);
 	err = db_run(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY", reterr);
 	for (; !err && version < o->version; version++)
 		err = take_step(db, o, version + 1, reterr);
-	return err;
+	return err ? err : check_statements(db, o, reterr);
 }
 
 /* The log that SQLite keeps beside the file must have its owner too: it takes that of the file. */

@@ -25,6 +25,7 @@ struct db_opts {
 	int application;		/* PRAGMA application_id */
 	const char *const *steps;	/* schema.h */
 	int version;			/* how many steps there are */
+	const char *const *statements;	/* which the tables must take; NULL ends them */
 };
 
 /* Says why a database is only read; "" when it is written too. */

@@ -17,10 +17,23 @@ struct state {
 	char read_only[DB_WHY_MAX];
 };
 
+/* All that is asked of the database; db_open() tries whether its tables take them. */
+enum { READ_OBJECTS, READ_PAUSES, PUT_OBJECT, DELETE_OBJECT, SET_PAUSE, CLEAR_PAUSE, STATEMENTS };
+static const char *const statements[STATEMENTS + 1] = {
+	[READ_OBJECTS] = "SELECT kind, name, body, created, changed FROM object WHERE ?1 IS NULL OR kind = ?1 ORDER BY rowid",
+	[READ_PAUSES] = "SELECT scope, name, until FROM pause ORDER BY rowid",
+	[PUT_OBJECT] = "INSERT INTO object (kind, name, body, created, changed) VALUES (?1, ?2, ?3, ?4, ?4)"
+		       " ON CONFLICT (kind, name) DO UPDATE SET body = ?3, changed = ?4",
+	[DELETE_OBJECT] = "DELETE FROM object WHERE kind = ?1 AND name = ?2",
+	[SET_PAUSE] = "INSERT INTO pause (scope, name, until) VALUES (?1, ?2, ?3)"
+		      " ON CONFLICT (scope, name) DO UPDATE SET until = ?3",
+	[CLEAR_PAUSE] = "DELETE FROM pause WHERE scope = ?1 AND name = ?2",
+};
+
 int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struct err_at *reterr)
 {
 	struct db_opts o = { .path = path, .uid = uid, .gid = gid, .application = SCHEMA_APPLICATION,
-			     .steps = schema_steps, .version = SCHEMA_VERSION };
+			     .steps = schema_steps, .version = SCHEMA_VERSION, .statements = statements };
 	struct state *s = calloc(1, sizeof(*s));
 	char aside[4096];
 	int err;
@@ -107,8 +120,7 @@ int state_each(struct state *s, const char *kind, int (*each)(void *arg, const s
 	struct object_each e = { .each = each, .arg = arg };
 	sqlite3_stmt *q;
 
-	if (sqlite3_prepare_v2(s->db, "SELECT kind, name, body, created, changed FROM object"
-			       " WHERE ?1 IS NULL OR kind = ?1 ORDER BY rowid", -1, &q, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, statements[READ_OBJECTS], -1, &q, NULL) != SQLITE_OK)
 		return db_fail(s->db, reterr);
 	if (kind)
 		sqlite3_bind_text(q, 1, kind, -1, SQLITE_STATIC);
@@ -134,7 +146,7 @@ int state_pause_each(struct state *s, int (*each)(void *arg, const struct state_
 	struct pause_each e = { .each = each, .arg = arg };
 	sqlite3_stmt *q;
 
-	if (sqlite3_prepare_v2(s->db, "SELECT scope, name, until FROM pause ORDER BY rowid", -1, &q, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, statements[READ_PAUSES], -1, &q, NULL) != SQLITE_OK)
 		return db_fail(s->db, reterr);
 	return each_row(s, q, pause_row, &e, reterr);
 }
@@ -215,14 +227,13 @@ int state_put(struct state *s, const char *kind, const char *name, const char *b
 		err = bounded("body", body, STATE_BODY_MAX, reterr);
 	if (err)
 		return err;
-	return change(s, "INSERT INTO object (kind, name, body, created, changed) VALUES (?1, ?2, ?3, ?4, ?4)"
-		      " ON CONFLICT (kind, name) DO UPDATE SET body = ?3, changed = ?4", texts, &now_s, reterr);
+	return change(s, statements[PUT_OBJECT], texts, &now_s, reterr);
 }
 
 int state_delete(struct state *s, const char *kind, const char *name, struct err_at *reterr)
 {
 	const char *texts[] = { kind, name, NULL };
-	int err = change(s, "DELETE FROM object WHERE kind = ?1 AND name = ?2", texts, NULL, reterr);
+	int err = change(s, statements[DELETE_OBJECT], texts, NULL, reterr);
 
 	if (!err && !sqlite3_changes(s->db))
 		err = err_why(reterr, -ENOENT, "there is no %s \"%.200s\"", kind, name);
@@ -233,14 +244,13 @@ int state_pause_set(struct state *s, const struct state_pause *p, struct err_at 
 {
 	const char *texts[] = { p->scope, p->name, NULL };
 
-	return change(s, "INSERT INTO pause (scope, name, until) VALUES (?1, ?2, ?3)"
-		      " ON CONFLICT (scope, name) DO UPDATE SET until = ?3", texts, &p->until_s, reterr);
+	return change(s, statements[SET_PAUSE], texts, &p->until_s, reterr);
 }
 
 int state_pause_clear(struct state *s, const char *scope, const char *name, struct err_at *reterr)
 {
 	const char *texts[] = { scope, name, NULL };
-	int err = change(s, "DELETE FROM pause WHERE scope = ?1 AND name = ?2", texts, NULL, reterr);
+	int err = change(s, statements[CLEAR_PAUSE], texts, NULL, reterr);
 
 	if (!err && !sqlite3_changes(s->db))
 		err = err_why(reterr, -ENOENT, "there is no such pause");

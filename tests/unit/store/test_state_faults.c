@@ -70,6 +70,31 @@ static void damaged_with_a_log(void)
 	write_at(wal, 0, "junk", 4);
 }
 
+/* All pages are whole, and no page says so. */
+static void a_column_renamed(void)
+{
+	fill(4);
+	raw("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'changed', 'chamged') WHERE name = 'object'");
+}
+
+static void a_table_lost(void)
+{
+	fill(4);
+	raw("DROP TABLE pause");
+}
+
+static void another_text_encoding(void)
+{
+	fill(4);
+	write_at(path, 59, "\2", 1);
+}
+
+static void a_format_unknown_to_sqlite(void)
+{
+	fill(4);
+	write_at(path, 47, "\x2d", 1);
+}
+
 static const struct damage_case {
 	const char *name;
 	void (*damage)(void);
@@ -77,6 +102,10 @@ static const struct damage_case {
 	{ "a_text_in_its_place_is_moved_aside", no_database_at_all },
 	{ "a_database_with_a_page_overwritten_is_moved_aside", pages_overwritten },
 	{ "a_database_cut_short_is_moved_aside", cut_short },
+	{ "a_column_of_another_name_is_damage", a_column_renamed },
+	{ "a_lost_table_is_damage", a_table_lost },
+	{ "another_text_encoding_is_damage", another_text_encoding },
+	{ "a_format_unknown_to_sqlite_is_damage", a_format_unknown_to_sqlite },
 	{ "a_log_beside_a_damaged_file_goes_with_it", damaged_with_a_log },
 };
 
