@@ -179,6 +179,16 @@ bool config_same_lists(const void *a, const void *b, size_t size)
 
 /* ---- rules ---- */
 
+/* FNV-1a */
+static uint32_t sum_of(const char *text)
+{
+	uint32_t sum = 2166136261U;
+
+	while (*text)
+		sum = (sum ^ (uint8_t)*text++) * 16777619U;
+	return sum;
+}
+
 int element_rule(struct reader *r, const yaml_node_t *node, const char *key, unsigned number, void *to)
 {
 	static const char expected[] = "a rule like \"||example.org^\"";
@@ -202,6 +212,7 @@ int element_rule(struct reader *r, const yaml_node_t *node, const char *key, uns
 		return reader_error(r, value, key, "expected %s, but this is longer than %d bytes", expected, CONFIG_RULE_MAX);
 	if (strpbrk(text, "\r\n"))
 		return reader_error(r, value, key, "expected %s, one line", expected);
+	u->sum = sum_of(text);
 	u->text = strdup(text);
 	if (!u->text)
 		r->err = -ENOMEM;

@@ -92,6 +92,7 @@ struct config_lists {
 struct config_rule {
 	enum config_origin origin;
 	struct config_place place;
+	uint32_t sum;			/* of the text: among ten thousand most are told apart by it */
 	char *text;
 };
 

@@ -40,7 +40,9 @@ static bool same_list(const void *a, const void *b)
 
 static bool same_rule(const void *a, const void *b)
 {
-	return !strcmp(((const struct config_rule *)a)->text, ((const struct config_rule *)b)->text);
+	const struct config_rule *x = a, *y = b;
+
+	return x->sum == y->sum && !strcmp(x->text, y->text);
 }
 
 static bool same_rewrite(const void *a, const void *b)
