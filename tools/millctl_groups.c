@@ -109,8 +109,8 @@ static int set_block(struct ctl *c, json_t *group)
 	return ttl ? set_number(block, "ttl", ttl, "--block-ttl") : CTL_OK;
 }
 
-/* What the options say, written into @group. */
-static int change(struct ctl *c, json_t *group)
+/* What the options say, written into @group; of a patch null says "all lists". */
+static int change(struct ctl *c, json_t *group, bool patch)
 {
 	const char *clients = ctl_option(c, "--clients"), *lists = ctl_option(c, "--lists");
 	const char *safe = ctl_option(c, "--safe-search"), *types = ctl_option(c, "--no-types");
@@ -119,32 +119,17 @@ static int change(struct ctl *c, json_t *group)
 		return ctl_wrong("--safe-search is on or off, not \"%s\"", safe);
 	if (clients)
 		json_object_set_new(group, "clients", none_or_words(clients));
-	if (lists && !strcmp(lists, "all"))
-		json_object_del(group, "lists");
-	else if (lists)
+	if (lists && strcmp(lists, "all"))
 		json_object_set_new(group, "lists", none_or_words(lists));
+	else if (lists && patch)
+		json_object_set_new(group, "lists", json_null());
+	else if (lists)
+		json_object_del(group, "lists");
 	if (safe)
 		json_object_set_new(group, "safe_search", json_boolean(!strcmp(safe, "on")));
 	if (types)
 		json_object_set_new(group, "no_types", none_or_words(types));
 	return set_block(c, group);
-}
-
-/* The group as it is, or an empty one when it is not there yet; NULL when asking failed. */
-static json_t *present(struct ctl *c)
-{
-	json_t *o = NULL, *g, *found = NULL;
-	size_t i;
-
-	if (ctl_ask(c, "GET", "/groups", &o))
-		return NULL;
-	json_array_foreach(json_object_get(o, "groups"), i, g)
-		if (!strcmp(ctl_text(g, "name"), c->arg))
-			found = json_incref(g);
-	json_decref(o);
-	if (found)
-		strip(found);
-	return found ? found : json_object();
 }
 
 static json_t *read_body(const char *path)
@@ -178,12 +163,13 @@ int ctl_group_set(struct ctl *c)
 
 	if (!group_path(c, path, sizeof(path)))
 		return ctl_wrong("the name is too long");
-	group = file ? read_body(file) : present(c);
+	/* The daemon puts both together: what somebody else sets at this moment is not lost. */
+	group = file ? read_body(file) : json_object();
 	if (!group)
-		return file ? CTL_USAGE : CTL_NO;
-	err = change(c, group);
+		return CTL_USAGE;
+	err = change(c, group, !file);
 	if (!err)
-		return ctl_send(c, "PUT", path, group, show_set);
+		return ctl_send(c, file ? "PUT" : "PATCH", path, group, show_set);
 	json_decref(group);
 	return err;
 }

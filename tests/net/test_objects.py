@@ -19,6 +19,21 @@ def test_each_of_200_writers_gets_its_own_result_and_nothing_is_lost(daemon):
     assert all(blocked(daemon.client.ask(f"x.r{i}.many.test")) for i in range(100))
 
 
+def test_what_several_set_in_one_group_is_all_set(daemon):
+    daemon.start()
+    sets = [["--safe-search", "on"], ["--no-types", "HTTPS"], ["--block-ttl", "99"], ["--block-mode", "refused"]]
+    with ThreadPoolExecutor(len(sets)) as pool:
+        for i in range(8):
+            list(pool.map(lambda words: daemon.millctl("group", "set", f"g{i}", *words), sets))
+            group = daemon.get(f"groups/g{i}")
+            assert (group["safe_search"], group["no_types"]) == (True, ["HTTPS"])
+            assert (group["block"]["ttl"], group["block"]["mode"]) == (99, "refused")
+    daemon.millctl("group", "set", "g0", "--lists", "none")
+    assert daemon.get("groups/g0")["lists"] == []
+    daemon.millctl("group", "set", "g0", "--lists", "all")
+    assert daemon.get("groups/g0")["lists"] is None and daemon.get("groups/g0")["safe_search"]
+
+
 def test_a_change_that_the_end_of_the_daemon_meets_is_answered(daemon):
     """Whoever was heard learns whether it was made."""
     for i in range(8):

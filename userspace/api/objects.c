@@ -5,6 +5,7 @@
  * What a body must hold is judged where the configuration file is: config/.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "api/render.h"
@@ -125,8 +126,11 @@ static unsigned changed(json_t **ret, const char *kind, const char *name, const 
 	return OK;
 }
 
-static unsigned put(struct api_request *r, const char *kind, const char *name, const json_t *body, bool replace,
-		    json_t **ret)
+/* Held by every change, so that what a PATCH has read is what it changes. */
+static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned put_locked(struct api_request *r, const char *kind, const char *name, const json_t *body, bool replace,
+			   json_t **ret)
 {
 	char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
 	struct err_at at = { 0 };
@@ -136,11 +140,25 @@ static unsigned put(struct api_request *r, const char *kind, const char *name, c
 	return err ? api_fail_change(ret, err, "nothing was changed", &at) : changed(ret, kind, name, "put");
 }
 
+static unsigned put(struct api_request *r, const char *kind, const char *name, const json_t *body, bool replace,
+		    json_t **ret)
+{
+	unsigned status;
+
+	pthread_mutex_lock(&changes);
+	status = put_locked(r, kind, name, body, replace, ret);
+	pthread_mutex_unlock(&changes);
+	return status;
+}
+
 static unsigned take_away(struct api_request *r, const char *kind, const char *name, json_t **ret)
 {
 	struct err_at at = { 0 };
-	int err = control_object_delete(r->control, kind, name, &at);
+	int err;
 
+	pthread_mutex_lock(&changes);
+	err = control_object_delete(r->control, kind, name, &at);
+	pthread_mutex_unlock(&changes);
 	return err ? api_fail_change(ret, err, "nothing was changed", &at) : changed(ret, kind, name, "deleted");
 }
 
@@ -204,6 +222,52 @@ unsigned api_delete_client(struct api_request *r, json_t **ret)
 unsigned api_put_group(struct api_request *r, json_t **ret)
 {
 	return put(r, "group", r->name, r->body, true, ret);
+}
+
+/* RFC 7396: null takes a member away.  The depth of a body is bounded. */
+static void merge(json_t *to, json_t *patch)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(patch, key, value) {
+		if (json_is_null(value)) {
+			json_object_del(to, key);
+		} else if (json_is_object(value)) {
+			if (!json_is_object(json_object_get(to, key)))
+				json_object_set_new(to, key, json_object());
+			merge(json_object_get(to, key), value);
+		} else {
+			json_object_set(to, key, value);
+		}
+	}
+}
+
+/* What PUT takes of what GET gives. */
+static void strip(json_t *group)
+{
+	json_object_del(group, "name");
+	json_object_del(group, "origin");
+	if (json_is_null(json_object_get(group, "lists")))
+		json_object_del(group, "lists");
+}
+
+unsigned api_patch_group(struct api_request *r, json_t **ret)
+{
+	struct look l = { .name = r->name };
+	unsigned status;
+	int err;
+
+	pthread_mutex_lock(&changes);
+	err = control_look(r->control, look_for_group, &l);
+	if (!l.made)
+		l.made = json_object();
+	strip(l.made);
+	merge(l.made, r->body);
+	status = err ? api_fail_errno(ret, err, "nothing was changed", NULL) : put_locked(r, "group", r->name, l.made, true, ret);
+	pthread_mutex_unlock(&changes);
+	json_decref(l.made);
+	return status;
 }
 
 unsigned api_delete_group(struct api_request *r, json_t **ret)

@@ -130,6 +130,7 @@ unsigned api_delete_client(struct api_request *r, json_t **ret);
 unsigned api_get_groups(struct api_request *r, json_t **ret);
 unsigned api_get_group(struct api_request *r, json_t **ret);
 unsigned api_put_group(struct api_request *r, json_t **ret);
+unsigned api_patch_group(struct api_request *r, json_t **ret);
 unsigned api_delete_group(struct api_request *r, json_t **ret);
 unsigned api_get_pause(struct api_request *r, json_t **ret);
 unsigned api_post_pause(struct api_request *r, json_t **ret);

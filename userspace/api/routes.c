@@ -47,6 +47,8 @@ const struct api_route api_routes[] = {
 	{ "GET", API_PREFIX "/groups", api_get_groups, {}, "groups of clients and what each uses", NULL },
 	{ "GET", API_PREFIX "/groups/{name}", api_get_group, {}, "one group", NULL },
 	{ "PUT", API_PREFIX "/groups/{name}", api_put_group, {}, "make or change a group", GROUP_BODY },
+	{ "PATCH", API_PREFIX "/groups/{name}", api_patch_group, {},
+	  "change what the body names (null: as if it had not been given), or make a group", GROUP_BODY },
 	{ "DELETE", API_PREFIX "/groups/{name}", api_delete_group, {}, "take a group away", NULL },
 	{ "GET", API_PREFIX "/pause", api_get_pause, {}, "pauses in force and how long each lasts", NULL },
 	{ "POST", API_PREFIX "/pause", api_post_pause, {}, "lift blocks for a time", PAUSE_BODY },

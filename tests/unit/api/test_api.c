@@ -260,7 +260,8 @@ static char *path_part(const char *text, const char *path)
 
 static const char *lower_method(const char *method)
 {
-	return !strcmp(method, "GET") ? "get" : !strcmp(method, "POST") ? "post" : !strcmp(method, "PUT") ? "put" : "delete";
+	return !strcmp(method, "GET") ? "get" : !strcmp(method, "POST") ? "post" : !strcmp(method, "PUT") ? "put" : !strcmp(method, "PATCH") ? "patch" :
+	       "delete";
 }
 
 static void find_route(const char *part, const struct api_route *r)
