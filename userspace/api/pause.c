@@ -8,8 +8,6 @@
 #include "api/render.h"
 #include "api/request.h"
 
-#define SECONDS_MAX (366 * 86400)
-
 static unsigned bad_member(const struct api_request *r, const char *member, json_t **ret, const char *what)
 {
 	return api_fail(ret, MHD_HTTP_BAD_REQUEST, member, r->route->body, "%s", what);
@@ -64,7 +62,7 @@ unsigned api_post_pause(struct api_request *r, json_t **ret)
 		else
 			return bad_member(r, key, ret, "this is no member of a pause, or not of that kind");
 	}
-	if (seconds < 0 || seconds > SECONDS_MAX)
+	if (seconds < 0 || seconds > CONTROL_PAUSE_MAX_S)
 		return bad_member(r, "seconds", ret, "a pause lasts 0 (until it is ended) to 31622400 seconds");
 	status = check_scope(r, scope_of(scope), name, ret);
 	if (status)

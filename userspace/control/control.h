@@ -228,6 +228,7 @@ struct control_pause {
 };
 
 #define CONTROL_PAUSES_MAX 256
+#define CONTROL_PAUSE_MAX_S (366 * 86400)
 
 /**
  * Lift blocks, for everybody, for a group or for a client, from the moment of return.

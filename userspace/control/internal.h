@@ -44,6 +44,7 @@ struct pause {
 	enum control_scope scope;
 	char name[64];
 	int64_t until_s;		/* since 1970; 0: until it is ended */
+	uint64_t end_ns;		/* the same on the boot clock, which nobody sets */
 };
 
 struct control {
@@ -236,6 +237,9 @@ int schedule_groups(struct snapshot *s, int64_t now_s);
 void schedule_start(struct control *c);
 
 /* ---- pause.c ---- */
+
+/* Seconds that a pause with an end still lasts, by the clock that says less: one set back does not make it longer. */
+int64_t pause_left_s(const struct pause *p, int64_t now_s, uint64_t now_ns);
 
 int pause_load(struct control *c, struct err_at *reterr);
 void pause_tick(struct control *c);

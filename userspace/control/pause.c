@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "control/internal.h"
 
 #define LOOK_AGAIN_MS 30000		/* at the latest: somebody may set the clock */
+#define CLOCK_SLACK_S 2			/* two clocks, each in whole seconds */
 
 const char *const control_scope_names[CONTROL_SCOPES] = { "all", "group", "client" };
 
@@ -174,6 +176,14 @@ static void forget(struct control *c, unsigned i)
 	c->pauses--;
 }
 
+static int store(struct control *c, const struct pause *p, struct err_at *reterr)
+{
+	struct state_pause s = { .scope = control_scope_names[p->scope], .name = p->name, .until_s = p->until_s };
+	int err = objects_writable(c, reterr);
+
+	return err ? err : state_pause_set(c->objects, &s, reterr);
+}
+
 static void on_end(uv_timer_t *t)
 {
 	struct control *c = t->data;
@@ -181,18 +191,46 @@ static void on_end(uv_timer_t *t)
 	pause_tick(c);
 }
 
+static int64_t boot_left_s(const struct pause *p, uint64_t now_ns)
+{
+	return p->end_ns > now_ns ? (int64_t)((p->end_ns - now_ns + CLOCK_S - 1) / CLOCK_S) : 0;
+}
+
+int64_t pause_left_s(const struct pause *p, int64_t now_s, uint64_t now_ns)
+{
+	int64_t wall = p->until_s - now_s, boot = boot_left_s(p, now_ns);
+
+	return wall < boot ? wall : boot;
+}
+
+/* Write down the end of a pause anew when the clock was set back: a restart knows that clock alone. */
+static void follow_clock(struct control *c, struct pause *p, int64_t now_s, uint64_t now_ns)
+{
+	int64_t left = boot_left_s(p, now_ns);
+	struct err_at at = { 0 };
+
+	if (p->until_s <= now_s + left + CLOCK_SLACK_S)
+		return;
+	p->until_s = now_s + left;
+	if (store(c, p, &at))
+		log_limited("the end of a pause is not kept: %s", at.why);
+}
+
 /* End those whose time is over, and wait for the next. */
 void pause_tick(struct control *c)
 {
-	int64_t now = schedule_now_s(), next = INT64_MAX;
+	int64_t now_s = schedule_now_s(), next = INT64_MAX, left;
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	struct err_at at = { 0 };
 	struct pause ended;
 	unsigned i = 0;
 
 	while (i < c->pauses) {
-		if (!c->pause[i].until_s || c->pause[i].until_s > now) {
-			if (c->pause[i].until_s && c->pause[i].until_s < next)
-				next = c->pause[i].until_s;
+		left = c->pause[i].until_s ? pause_left_s(&c->pause[i], now_s, now_ns) : INT64_MAX;
+		if (left > 0) {
+			if (c->pause[i].until_s)
+				follow_clock(c, &c->pause[i], now_s, now_ns);
+			next = left < next ? left : next;
 			i++;
 			continue;
 		}
@@ -205,8 +243,7 @@ void pause_tick(struct control *c)
 			log_err("%s %s: its blocks are not in force again: %s", control_scope_names[ended.scope], ended.name, at.why);
 	}
 	if (next < INT64_MAX && c->timing)
-		uv_timer_start(&c->pause_end, on_end, (uint64_t)(next - now) * 1000 < LOOK_AGAIN_MS ?
-			       (uint64_t)(next - now) * 1000 : LOOK_AGAIN_MS, 0);
+		uv_timer_start(&c->pause_end, on_end, next < LOOK_AGAIN_MS / 1000 ? (uint64_t)next * 1000 : LOOK_AGAIN_MS, 0);
 }
 
 /* ---- begun and ended ---- */
@@ -246,14 +283,6 @@ static int check(const struct control *c, const struct pausing *p)
 	return count ? 0 : err_why(p->reterr, -EINVAL, "no group knows %s by its hardware address: pause it by its address", p->name);
 }
 
-static int store(struct control *c, const struct pause *p, struct err_at *reterr)
-{
-	struct state_pause s = { .scope = control_scope_names[p->scope], .name = p->name, .until_s = p->until_s };
-	int err = objects_writable(c, reterr);
-
-	return err ? err : state_pause_set(c->objects, &s, reterr);
-}
-
 static int do_pause(struct control *c, void *arg)
 {
 	const struct pausing *p = arg;
@@ -266,6 +295,7 @@ static int do_pause(struct control *c, void *arg)
 		return err;
 	snprintf(made.name, sizeof(made.name), "%s", p->name);
 	made.until_s = p->seconds ? schedule_now_s() + p->seconds : 0;
+	made.end_ns = clock_ns(CLOCK_BOOTTIME) + p->seconds * CLOCK_S;
 	err = store(c, &made, p->reterr);
 	if (err)
 		return err;
@@ -316,13 +346,15 @@ struct pauses_wanted {
 static int make_pauses(struct control *c, void *arg)
 {
 	const struct pauses_wanted *w = arg;
-	int64_t now = schedule_now_s();
+	int64_t now_s = schedule_now_s(), left;
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	unsigned i;
 
 	for (i = 0; i < c->pauses && i < w->max; i++) {
+		left = pause_left_s(&c->pause[i], now_s, now_ns);
 		w->at[i].scope = c->pause[i].scope;
 		memcpy(w->at[i].name, c->pause[i].name, sizeof(w->at[i].name));
-		w->at[i].left_s = !c->pause[i].until_s ? 0 : c->pause[i].until_s > now ? (uint32_t)(c->pause[i].until_s - now) : 1;
+		w->at[i].left_s = !c->pause[i].until_s ? 0 : left < 1 ? 1 : left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 	}
 	return (int)i;
 }
@@ -356,14 +388,22 @@ static int take(void *arg, const struct state_pause *p)
 int pause_load(struct control *c, struct err_at *reterr)
 {
 	int64_t now = schedule_now_s();
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	unsigned i = 0;
 	int err = c->objects ? state_pause_each(c->objects, take, c, reterr) : 0;
 
 	/* Those that ended while nobody was here; the file forgets them at the first tick. */
-	while (i < c->pauses)
-		if (c->pause[i].until_s && c->pause[i].until_s <= now)
+	while (i < c->pauses) {
+		if (c->pause[i].until_s && c->pause[i].until_s <= now) {
 			forget(c, i);
+			continue;
+		}
+		/* Longer than anybody may ask for: the clock has not been set yet, or the file was made elsewhere. */
+		if (c->pause[i].until_s - now > CONTROL_PAUSE_MAX_S)
+			c->pause[i].end_ns = now_ns + CONTROL_PAUSE_MAX_S * CLOCK_S;
 		else
-			i++;
+			c->pause[i].end_ns = now_ns + (uint64_t)(c->pause[i].until_s - now) * CLOCK_S;
+		i++;
+	}
 	return err;
 }
