@@ -116,6 +116,22 @@ def test_a_damaged_database_is_set_aside_and_said(daemon):
     assert blocked(daemon.ask("x.again.test"))
 
 
+def test_a_list_that_was_out_of_force_before_a_change_does_not_hinder_it(daemon):
+    daemon.write({"filter": {"lists": [{"name": "gone", "file": "gone.txt"}, {"name": "here", "file": "here.txt"}]}})
+    daemon.list("here.txt", "name.here.test")
+    daemon.start()
+    assert not daemon.get("lists/gone")["loaded"]
+    daemon.millctl("rule", "add", "||new.test^")
+    daemon.millctl("client", "set", "tv", MB4)
+    assert blocked(daemon.ask("x.new.test")) and "No such file" in daemon.get("lists/gone")["error"]
+    (daemon.folder / "here.txt").unlink()
+    refused = daemon.millctl("rule", "add", "||more.test^", check=False)
+    assert refused.returncode == 1 and "here.txt" in refused.stderr, "nobody asked for that list to go"
+    assert blocked(daemon.ask("name.here.test")) and not blocked(daemon.ask("x.more.test"))
+    daemon.hup()
+    assert daemon.get("status")["reloads"]["failed"] == 1
+
+
 # ---- schedules ----
 
 def test_a_schedule_begins_on_its_second_in_both_worlds(daemon, addresses):
@@ -230,8 +246,9 @@ def test_rules_that_were_acknowledged_outlive_a_kill_in_the_middle_of_the_next(d
                     done.append(i)
 
     for moment in 0.15, 0.311, 0.07:
-        adding = threading.Thread(target=add)
+        adding, before = threading.Thread(target=add), len(done)
         adding.start()
+        lane.wait_until("one is acknowledged", 5, lambda: len(done) > before, every=0.001)
         time.sleep(moment)
         daemon.kill()
         adding.join()

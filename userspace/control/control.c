@@ -192,7 +192,7 @@ static void log_kern(const struct control *c)
 static int first_filter(struct control *c, struct snapshot *s, struct err_at *reterr)
 {
 	c->compile_later = s->config->filter_lists.count && filter_load(c, s);
-	return c->compile_later ? 0 : filter_compile(c, s, false, reterr);
+	return c->compile_later ? 0 : filter_compile(c, s, FEED_ANYHOW, reterr);
 }
 
 static int make_shared(struct control *c, const struct config *config)
@@ -373,7 +373,7 @@ static int renew(struct control *c, struct config *config, struct err_at *reterr
 	/* First: a list that was wanted before has a copy that lies there. */
 	err = fetch_want(c, config, reterr);
 	if (!err)
-		err = filter_compile(c, s, true, reterr);
+		err = filter_compile(c, s, FEED_ALL, reterr);
 	if (err) {
 		fetch_want(c, c->snapshot->config, &ignored);
 		snapshot_unref(s);

@@ -18,7 +18,7 @@ struct feed {
 	const struct config *config;
 	struct sources sources;
 	struct compile *to;
-	bool strict;
+	enum feed_mode mode;
 	struct err_at *reterr;
 };
 
@@ -58,6 +58,23 @@ static int read_list(const struct feed *f, unsigned number, const char *path, st
 	return err;
 }
 
+/* Has nobody had this list when the change was asked for? */
+static bool was_missing(const struct control *c, const struct config_list *l)
+{
+	const struct config_lists *before = &c->snapshot->config->filter_lists;
+	unsigned i;
+
+	for (i = 0; c->lists && i < before->count; i++)
+		if (!strcmp(before->at[i].name, l->name))
+			return !c->lists[i].loaded;
+	return false;
+}
+
+static bool list_is_needed(const struct feed *f, const struct config_list *l)
+{
+	return !l->url && (f->mode == FEED_ALL || (f->mode == FEED_AS_BEFORE && !was_missing(f->c, l)));
+}
+
 static int feed_lists(const struct feed *f, struct list_state *states)
 {
 	const struct config_lists *l = &f->config->filter_lists;
@@ -74,7 +91,7 @@ static int feed_lists(const struct feed *f, struct list_state *states)
 		states[i].loaded = !err;
 		if (!err)
 			continue;
-		if ((f->strict && !l->at[i].url) || err == -ENOMEM)
+		if (list_is_needed(f, &l->at[i]) || err == -ENOMEM)
 			return err;
 		snprintf(states[i].error, sizeof(states[i].error), "%.255s", f->reterr->why);
 	}
@@ -96,7 +113,7 @@ static int feed_rules(const struct feed *f, const struct config_rules *r, unsign
 			snprintf(where, sizeof(where), "%s[%u]", key, r->at[i].place.number);
 		err_where(f->reterr, r->at[i].origin == CONFIG_FROM_STATE ? NULL : f->config->file, r->at[i].place.line, where);
 		err = compile_rule(f->to, source, r->at[i].text, f->reterr);
-		if (err && (f->strict || err == -ENOMEM))
+		if (err && (f->mode != FEED_ANYHOW || err == -ENOMEM))
 			return err;
 		if (err)
 			log_warn("%s is not in force: %s", where, f->reterr->why);
@@ -166,10 +183,10 @@ static int feed_safe_search(const struct feed *f)
 	return 0;
 }
 
-int feed_all(struct control *c, const struct config *config, bool strict, struct compile *to, struct list_state *states,
+int feed_all(struct control *c, const struct config *config, enum feed_mode mode, struct compile *to, struct list_state *states,
 	     struct err_at *reterr)
 {
-	struct feed f = { .c = c, .config = config, .to = to, .strict = strict, .reterr = reterr };
+	struct feed f = { .c = c, .config = config, .to = to, .mode = mode, .reterr = reterr };
 	int err;
 
 	sources_number(config, &f.sources);

@@ -201,7 +201,7 @@ bool filter_load(struct control *c, struct snapshot *s)
  * Compile to disk, and open what stands there.  A disk that takes nothing must
  * not keep a daemon from starting: then the filter is in memory alone.
  */
-static int finish(struct control *c, struct compile *to, bool strict, struct filter_job *j, struct err_at *reterr)
+static int finish(struct control *c, struct compile *to, enum feed_mode mode, struct filter_job *j, struct err_at *reterr)
 {
 	char path[PATH_SIZE], rules[PATH_SIZE];
 	int err;
@@ -211,13 +211,13 @@ static int finish(struct control *c, struct compile *to, bool strict, struct fil
 	err_where(reterr, NULL, 0, "state");
 	err = compile_finish(to, path, rules, &j->made, reterr);
 	j->on_disk = !err;
-	if (!err || strict || err == -ENOMEM)
+	if (!err || mode != FEED_ANYHOW || err == -ENOMEM)
 		return err;
 	log_warn("%s: the filter is in memory alone, and is compiled again at the next start", reterr->why);
 	return compile_finish(to, NULL, NULL, &j->made, reterr);
 }
 
-int filter_prepare(struct control *c, const struct config *config, bool strict, struct filter_job *ret,
+int filter_prepare(struct control *c, const struct config *config, enum feed_mode mode, struct filter_job *ret,
 		   struct err_at *reterr)
 {
 	struct filter_job j = { .states = calloc(config->filter_lists.count + 1, sizeof(*j.states)) };
@@ -226,9 +226,9 @@ int filter_prepare(struct control *c, const struct config *config, bool strict, 
 
 	if (!j.states || !to)
 		goto out;
-	err = feed_all(c, config, strict, to, j.states, reterr);
+	err = feed_all(c, config, mode, to, j.states, reterr);
 	if (!err)
-		err = finish(c, to, strict, &j, reterr);
+		err = finish(c, to, mode, &j, reterr);
 	if (err)
 		goto out;
 	*ret = j;
@@ -267,10 +267,10 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 	return err;
 }
 
-int filter_compile(struct control *c, struct snapshot *s, bool strict, struct err_at *reterr)
+int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr)
 {
 	struct filter_job j;
-	int err = filter_prepare(c, s->config, strict, &j, reterr);
+	int err = filter_prepare(c, s->config, mode, &j, reterr);
 
 	return err ? err : filter_adopt(c, s, &j, reterr);
 }

@@ -187,8 +187,15 @@ bool sources_used(const struct config *c, const struct sources *s, unsigned sour
 
 /* ---- feed.c ---- */
 
+/* What is to be done with a list that cannot be read, or a bad rule. */
+enum feed_mode {
+	FEED_ANYHOW,			/* it is noted and left out */
+	FEED_AS_BEFORE,			/* an error, but for a list that was not in force before either */
+	FEED_ALL,			/* an error */
+};
+
 /* Give everything to a compilation; @states has a row for each list. */
-int feed_all(struct control *c, const struct config *config, bool strict, struct compile *to, struct list_state *states,
+int feed_all(struct control *c, const struct config *config, enum feed_mode mode, struct compile *to, struct list_state *states,
 	     struct err_at *reterr);
 
 /* ---- fetch.c ---- */
@@ -211,12 +218,8 @@ struct filter_job {
 	bool on_disk;
 };
 
-/**
- * Compile all sources of @config.
- *
- * @strict  an unreadable list or a bad rule is an error; else it is noted and left out
- */
-int filter_prepare(struct control *c, const struct config *config, bool strict, struct filter_job *ret,
+/* Compile all sources of @config. */
+int filter_prepare(struct control *c, const struct config *config, enum feed_mode mode, struct filter_job *ret,
 		   struct err_at *reterr);
 
 /* Put it in force in @s; @j is taken. */
@@ -224,7 +227,7 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 void filter_job_done(struct filter_job *j);
 
 /* Both. */
-int filter_compile(struct control *c, struct snapshot *s, bool strict, struct err_at *reterr);
+int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr);
 
 /* ---- schedule.c ---- */
 

@@ -158,7 +158,7 @@ static int prepare(struct control *c, const struct change *ch, struct snapshot *
 	if (!err)
 		err = fetch_want(c, config, ch->reterr);
 	if (!err)
-		err = filter_prepare(c, config, true, job, ch->reterr);
+		err = filter_prepare(c, config, FEED_AS_BEFORE, job, ch->reterr);
 	/* What is wrong with a file, or with what the object asks for, is not about the database. */
 	return err && err != -ENOMEM && err != -ENOSPC ? -EINVAL : err;
 }
