@@ -220,6 +220,24 @@ def test_a_pause_is_of_a_group_or_of_a_client_alone(served):
         assert blocked(served.ask("exact.list.test", source=KID4)), (scope, name)
 
 
+@pytest.mark.parametrize("scope", ["group", "client"])
+def test_a_pause_goes_with_whom_it_is_for(served, scope):
+    served.millctl("client", "set", "guest", MB4)
+    served.millctl("group", "set", "guests", "--clients", MB4)
+    name = {"group": "guests", "client": "guest"}[scope]
+    try:
+        served.millctl("pause", f"--{scope}", name)
+        assert not blocked(served.ask("exact.list.test", source=MB4))
+        served.millctl(scope, "delete", name)
+        assert served.get("pause") == {"pauses": []}
+        assert blocked(served.ask("exact.list.test", source=MB4))
+        served.millctl(scope, "set", name, *([MB4] if scope == "client" else ["--clients", MB4]))
+        assert blocked(served.ask("exact.list.test", source=MB4)), "it is another one"
+    finally:
+        served.millctl("group", "delete", "guests", check=False)
+        served.millctl("client", "delete", "guest", check=False)
+
+
 def test_a_pause_flips_within_a_millisecond_of_its_return(served):
     """Of the call: the very next packet, however soon it is sent."""
     took = []

@@ -246,6 +246,9 @@ int64_t pause_left_s(const struct pause *p, int64_t now_s, uint64_t now_ns);
 
 int pause_load(struct control *c, struct err_at *reterr);
 void pause_tick(struct control *c);
+
+/* A group or client was taken away: its pause goes with it, and is not that of the next one of this name. */
+void pause_drop(struct control *c, const char *kind, const char *name);
 bool pause_of_group(const struct control *c, const char *group);
 
 /*

@@ -197,6 +197,8 @@ static int do_change(struct control *c, void *arg)
 	effective_settle(c);
 	s = NULL;
 	lists_sweep(c->fetch);
+	if (!ch->what.json)
+		pause_drop(c, ch->what.kind, ch->what.name);
 	log_info("%s %s %s", ch->what.kind, ch->what.name, ch->what.json ? "is in force" : "is gone");
 out:
 	if (c->objects)

@@ -338,6 +338,26 @@ int control_resume(struct control *c, enum control_scope scope, const char *name
 	return call_control(c, do_resume, &p);
 }
 
+void pause_drop(struct control *c, const char *kind, const char *name)
+{
+	struct err_at at = { 0 };
+	int scope, i;
+
+	for (scope = CONTROL_SCOPE_GROUP; scope < CONTROL_SCOPES; scope++)
+		if (!strcmp(kind, control_scope_names[scope]))
+			break;
+	i = scope < CONTROL_SCOPES ? find(c, (enum control_scope)scope, name) : -ENOENT;
+	/* What the file says of that name may be in force: then another one was taken away. */
+	if (i < 0 || (scope == CONTROL_SCOPE_GROUP ? is_group(c->snapshot->config, name) :
+						     find_client(c->snapshot->config, name) != NULL))
+		return;
+	if (state_pause_clear(c->objects, kind, name, &at))
+		log_warn("the pause of %s %s, which is gone, is not forgotten: %s", kind, name, at.why);
+	forget(c, (unsigned)i);
+	if (apply(c, (enum control_scope)scope, &at))
+		log_err("%s %s: its blocks are not in force again: %s", kind, name, at.why);
+}
+
 struct pauses_wanted {
 	struct control_pause *at;
 	unsigned max;
