@@ -116,6 +116,19 @@ def test_a_damaged_database_is_set_aside_and_said(daemon):
     assert blocked(daemon.ask("x.again.test"))
 
 
+def test_a_pause_that_has_no_place_is_refused_and_not_kept(daemon):
+    daemon.start()
+    answers = [post(daemon, "pause", {"scope": "client", "name": f"2{i:03x}:db8:{i:x}::/{i + 1}"}) for i in range(60, 120)]
+    refused = [a for a in answers if "error" in a]
+    assert refused and {a["error"]["status"] for a in refused} == {507}
+    assert len(daemon.get("pause")["pauses"]) == len(answers) - len(refused)
+    daemon.millctl("rule", "add", "||still.test^")
+    daemon.stop()
+    daemon.start()
+    assert len(daemon.get("pause")["pauses"]) == len(answers) - len(refused)
+    assert blocked(daemon.ask("x.still.test"))
+
+
 def test_a_list_that_was_out_of_force_before_a_change_does_not_hinder_it(daemon):
     daemon.write({"filter": {"lists": [{"name": "gone", "file": "gone.txt"}, {"name": "here", "file": "here.txt"}]}})
     daemon.list("here.txt", "name.here.test")

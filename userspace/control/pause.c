@@ -283,26 +283,59 @@ static int check(const struct control *c, const struct pausing *p)
 	return count ? 0 : err_why(p->reterr, -EINVAL, "no group knows %s by its hardware address: pause it by its address", p->name);
 }
 
+/* Put one in force; @i is its place, or where it comes to be. */
+static int set(struct control *c, unsigned i, const struct pause *p, struct err_at *reterr)
+{
+	c->pause[i] = *p;
+	if (i == c->pauses)
+		c->pauses++;
+	return apply(c, p->scope, reterr);
+}
+
+/* As it was before set(): that was in force, so it can be again. */
+static void unset(struct control *c, unsigned i, const struct pause *old)
+{
+	enum control_scope scope = c->pause[i].scope;
+	struct err_at at = { 0 };
+
+	if (old)
+		c->pause[i] = *old;
+	else
+		forget(c, i);
+	if (apply(c, scope, &at))
+		log_err("a pause that could not be kept is in force: %s", at.why);
+}
+
 static int do_pause(struct control *c, void *arg)
 {
 	const struct pausing *p = arg;
-	struct pause made = { .scope = p->scope };
-	int err = check(c, p), i = find(c, p->scope, p->name);
+	struct pause made = { .scope = p->scope }, old;
+	int err = check(c, p), found = find(c, p->scope, p->name);
+	unsigned i = found < 0 ? c->pauses : (unsigned)found;
 
-	if (!err && i < 0 && c->pauses == CONTROL_PAUSES_MAX)
+	if (!err && i == CONTROL_PAUSES_MAX)
 		err = err_why(p->reterr, -EINVAL, "there are %d pauses already", CONTROL_PAUSES_MAX);
+	if (!err)
+		err = objects_writable(c, p->reterr);
+	if (!err)
+		err = state_begin(c->objects, p->reterr);
 	if (err)
 		return err;
+	old = c->pause[i];
 	snprintf(made.name, sizeof(made.name), "%s", p->name);
 	made.until_s = p->seconds ? schedule_now_s() + p->seconds : 0;
 	made.end_ns = clock_ns(CLOCK_BOOTTIME) + p->seconds * CLOCK_S;
 	err = store(c, &made, p->reterr);
 	if (err)
-		return err;
-	if (i < 0)
-		i = (int)c->pauses++;
-	c->pause[i] = made;
-	err = apply(c, p->scope, p->reterr);
+		goto out;
+	/* First in force and then on the disk: one that has no place must not be there at the next start. */
+	err = set(c, i, &made, p->reterr);
+	if (!err)
+		err = state_commit(c->objects, p->reterr);
+	if (err)
+		unset(c, i, found < 0 ? NULL : &old);
+out:
+	state_rollback(c->objects);
 	pause_tick(c);
 	return err;
 }
