@@ -6,6 +6,7 @@ import http.client
 import itertools
 import os
 import re
+import sqlite3
 import subprocess
 import threading
 import time
@@ -127,6 +128,20 @@ def test_a_pause_that_has_no_place_is_refused_and_not_kept(daemon):
     daemon.start()
     assert len(daemon.get("pause")["pauses"]) == len(answers) - len(refused)
     assert blocked(daemon.ask("x.still.test"))
+
+
+def test_pauses_that_have_no_place_any_more_keep_no_daemon_from_starting(daemon):
+    daemon.start()
+    daemon.stop()
+    with contextlib.closing(sqlite3.connect(daemon.folder / "state/state.db")) as db:
+        db.executemany("INSERT INTO pause VALUES ('client', ?, 0)",
+                       [(f"2{i:03x}:db8:{i:x}::/{i + 1}",) for i in range(60, 120)])
+        db.execute("INSERT INTO pause VALUES ('group', 'default', 0)")
+        db.commit()
+    daemon.start()
+    assert "pauses of clients have ended" in daemon.said()
+    assert [p["scope"] for p in daemon.get("pause")["pauses"]] == ["group"]
+    daemon.millctl("rule", "add", "||still.test^")
 
 
 def test_a_list_that_was_out_of_force_before_a_change_does_not_hinder_it(daemon):

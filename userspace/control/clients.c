@@ -7,10 +7,12 @@
  * say of the prefixes around it is put together here.  A client that a group
  * knows by its hardware address may ask, whatever its address.
  */
+#define LOG_ROOM "control"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/log.h"
 #include "control/internal.h"
 
 /* What somebody says of a client. */
@@ -169,6 +171,14 @@ int clients_make(struct control *c, struct snapshot *s, struct err_at *reterr)
 		err = pause_each_client(c, s->config, say_pause, &p);
 	if (!err)
 		err = build(c, &p, s->clients, reterr);
+	/* The file may have grown since they were begun; a pause must not keep a daemon from starting. */
+	if (err == -ENOSPC && !c->snapshot && p.pauses.count) {
+		log_err("pauses of clients have ended, since not all have a place: %s", reterr->why);
+		pause_drop_clients(c);
+		p.pauses.count = 0;
+		memset(s->clients, 0, sizeof(*s->clients));
+		err = build(c, &p, s->clients, reterr);
+	}
 	free(p.groups.at);
 	free(p.pauses.at);
 	return err;

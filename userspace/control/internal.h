@@ -251,6 +251,9 @@ void pause_tick(struct control *c);
 void pause_drop(struct control *c, const char *kind, const char *name);
 bool pause_of_group(const struct control *c, const char *group);
 
+/* End all pauses of clients; the table is the caller's. */
+void pause_drop_clients(struct control *c);
+
 /*
  * Call @each for every way to know a client that is paused.  An address of a
  * neighbour whose hardware address decides its group stands for that too.

@@ -371,6 +371,22 @@ int control_resume(struct control *c, enum control_scope scope, const char *name
 	return call_control(c, do_resume, &p);
 }
 
+void pause_drop_clients(struct control *c)
+{
+	struct err_at at = { 0 };
+	unsigned i = 0;
+
+	while (i < c->pauses) {
+		if (c->pause[i].scope != CONTROL_SCOPE_CLIENT) {
+			i++;
+			continue;
+		}
+		if (state_pause_clear(c->objects, control_scope_names[CONTROL_SCOPE_CLIENT], c->pause[i].name, &at))
+			log_warn("%s", at.why);
+		forget(c, i);
+	}
+}
+
 void pause_drop(struct control *c, const char *kind, const char *name)
 {
 	struct err_at at = { 0 };
