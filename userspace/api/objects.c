@@ -199,14 +199,27 @@ unsigned api_delete_rule(struct api_request *r, json_t **ret)
 	return take_away(r, "rule", api_param(r, "rule"), ret);
 }
 
+/* One spelling for each name, the one that is shown: without capitals and the final dot. */
+static const char *plain_name(struct api_request *r)
+{
+	size_t len = strlen(r->name), i;
+
+	for (i = 0; i < len; i++)
+		if (r->name[i] >= 'A' && r->name[i] <= 'Z')
+			r->name[i] = (char)(r->name[i] - 'A' + 'a');
+	if (len > 1 && r->name[len - 1] == '.' && r->name[len - 2] != '.')
+		r->name[len - 1] = '\0';
+	return r->name;
+}
+
 unsigned api_put_rewrite(struct api_request *r, json_t **ret)
 {
-	return put(r, "rewrite", r->name, r->body, true, ret);
+	return put(r, "rewrite", plain_name(r), r->body, true, ret);
 }
 
 unsigned api_delete_rewrite(struct api_request *r, json_t **ret)
 {
-	return take_away(r, "rewrite", r->name, ret);
+	return take_away(r, "rewrite", plain_name(r), ret);
 }
 
 unsigned api_put_client(struct api_request *r, json_t **ret)

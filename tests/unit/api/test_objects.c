@@ -76,6 +76,8 @@ static const struct object_case {
 	{ "a list is taken away", "DELETE", V "/lists/x", NULL, 0, 200, "kind", "list", "delete list x " },
 	{ "a list is fetched", "POST", V "/lists/x/refresh", NULL, 0, 200, "list", "x", "refresh x" },
 	{ "all lists are fetched", "POST", V "/refresh", NULL, 0, 200, "list", "null", "refresh (all)" },
+	{ "a local name has one spelling", "PUT", V "/rewrites/*.A.Test.", "{}", 0, 200, "name", "*.a.test", "put rewrite *.a.test {}" },
+	{ "a local name goes by any spelling", "DELETE", V "/rewrites/A.test.", NULL, 0, 200, "name", "a.test", "delete rewrite a.test " },
 	{ "a group is put", "PUT", V "/groups/kids", "{\"lists\":[]}", 0, 200, "name", "kids", "put group kids {\"lists\":[]}" },
 	{ "a group is patched", "PATCH", V "/groups/kids", "{\"lists\":null,\"block\":{\"mode\":null,\"ttl\":5},\"no_types\":[],"
 	  "\"schedules\":null,\"clients\":null}", 0, 200, "name", "kids",
