@@ -89,9 +89,6 @@ uint64_t filter_sum(const uint8_t *image, size_t size);
 /* The sum of the file of special rules that belongs to a filter. */
 uint64_t filter_rules(const struct filter *f);
 
-/* The members where they stand in the image. */
-struct filter_members filter_members_of(const struct filter *f);
-
 /* ---- sets, while building ---- */
 
 struct filter_sets {

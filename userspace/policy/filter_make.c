@@ -308,8 +308,3 @@ int filter_write(struct filter_builder *b, uint64_t rules, const char *path, uin
 	munmap(f.image, f.size);
 	return err;
 }
-
-int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr)
-{
-	return filter_write(b, 0, path, ret_asked, reterr);
-}
