@@ -221,7 +221,8 @@ int bench_tables_new(const struct bench_sizes *sizes, const char *interface, str
 	struct bench_tables *t = calloc(1, sizeof(*t));
 	struct addr listen[2] = { { .port = 53 }, { .port = 53 } };
 	struct kern_opts o = {
-		.interface_count = 1, .mode = KERN_NATIVE, .required = true, .pin_root = PIN_ROOT, .listen = listen, .listens = 2,
+		.interface_count = 1, .mode = KERN_NATIVE, .required = true, .pin_root = PIN_ROOT, .listen = listen,
+		.listens = 2,
 		/* One in eight more than is asked for: pages are cut into sizes. */
 		.answers = (sizes->answers + sizes->hot) / 8 * 9 + 64, .filter_entries = sizes->names + sizes->hot,
 		.recursion = true,

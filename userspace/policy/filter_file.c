@@ -110,7 +110,8 @@ static int check_sets(const struct filter *f, struct err_at *reterr)
 		if ((at[i] & ~FILTER_SET_SUBTREE) > (at[i + 1] & ~FILTER_SET_SUBTREE))
 			return err_why(reterr, -EBADMSG, "damaged: set %u ends before it starts", i);
 	if (at[0] || (at[1] & ~FILTER_SET_SUBTREE) || at[h->unit.sets] != h->members)
-		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets], h->members);
+		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets],
+			       h->members);
 	for (i = 0; i < h->members; i++) {
 		kind = m[i].action & ~FILTER_BELOW;
 		if (m[i].list >= FILTER_LISTS_MAX || kind < MR_BLOCK || kind > MR_IMPORTANT_ALLOW)

@@ -102,7 +102,10 @@ struct filter_sets {
 	uint16_t (*alone)[2];		/* the sets of one member, by its list, action and kind; 0: not seen */
 };
 
-/* @bound: sets 1 .. bound - 1 are given away, the rest is MR_SET_ASK.  Returns 0 or -ENOMEM; filter_sets_done() either way. */
+/*
+ * @bound: sets 1 .. bound - 1 are given away, the rest is MR_SET_ASK.  Returns 0
+ * or -ENOMEM; filter_sets_done() either way.
+ */
 int filter_sets_init(struct filter_sets *s, uint32_t bound);
 void filter_sets_done(struct filter_sets *s);
 

@@ -162,7 +162,8 @@ static int each_entry(const void *from, filter_place_take take, void *to)
 		for (n = 0; n < p->count && !err; n++) {
 			it = filter_item_at(p, n);
 			if (it->entry)
-				err = take(to, &(struct filter_place_item){ it->h0, it->h1, it->set, it->reach != RULE_EXACT });
+				err = take(to, &(struct filter_place_item){ it->h0, it->h1, it->set,
+									    it->reach != RULE_EXACT });
 		}
 	return err;
 }
