@@ -76,7 +76,8 @@ static int on_body(void *arg, unsigned status, const char *p, size_t size)
 
 static int unreachable(const struct ctl *c, int err, const struct err_at *at)
 {
-	const char *why = err == -ETIMEDOUT ? "it took too long" : err == -EPROTO || err == -EMSGSIZE ? at->why : strerror(-err);
+	const char *why = err == -ETIMEDOUT ? "it took too long" :
+			  err == -EPROTO || err == -EMSGSIZE ? at->why : strerror(-err);
 
 	if (err == -EPROTO || err == -ETIMEDOUT || err == -EMSGSIZE)
 		fprintf(stderr, "millctl: the daemon at %s gave no answer: %s\n", c->socket, why);

@@ -20,7 +20,10 @@ struct lines {
 	size_t count;
 };
 
-/* The names in the data of the types whose names may be compressed (RFC 3597 section 4): fixed octets before, names, the rest. */
+/*
+ * The names in the data of the types whose names may be compressed (RFC 3597
+ * section 4): fixed octets before, names, the rest.
+ */
 static const struct {
 	uint16_t type;
 	uint8_t before;

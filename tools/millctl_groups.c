@@ -32,7 +32,8 @@ static int show_groups(struct ctl *c, const json_t *o)
 		table_row(t, ctl_text(g, "name"),
 			  show_words(ctl_get(g, "clients"), clients, sizeof(clients),
 				     strcmp(ctl_text(g, "name"), "default") ? "-" : "all others"),
-			  json_is_null(ctl_get(g, "lists")) ? "all" : show_words(ctl_get(g, "lists"), lists, sizeof(lists), "-"),
+			  json_is_null(ctl_get(g, "lists")) ? "all" :
+				  show_words(ctl_get(g, "lists"), lists, sizeof(lists), "-"),
 			  show_number(json_array_size(ctl_get(g, "rules"))),
 			  show_number(json_array_size(ctl_get(g, "schedules"))), ctl_bool(g, "safe_search") ? "on" : "off",
 			  ctl_text(g, "origin"));
@@ -184,5 +185,6 @@ int ctl_group_delete(struct ctl *c)
 {
 	char path[4096];
 
-	return group_path(c, path, sizeof(path)) ? ctl_show(c, "DELETE", path, show_deleted) : ctl_wrong("the name is too long");
+	return group_path(c, path, sizeof(path)) ? ctl_show(c, "DELETE", path, show_deleted) :
+	       ctl_wrong("the name is too long");
 }

@@ -9,7 +9,8 @@
 
 static int show_done(struct ctl *c, const json_t *o)
 {
-	printf("%s %s is %s\n", ctl_text(o, "kind"), ctl_text(o, "name"), strcmp(ctl_text(o, "done"), "put") ? "gone" : "in force");
+	printf("%s %s is %s\n", ctl_text(o, "kind"), ctl_text(o, "name"),
+	       strcmp(ctl_text(o, "done"), "put") ? "gone" : "in force");
 	return CTL_OK;
 }
 
@@ -37,7 +38,8 @@ static int show_rules(struct ctl *c, const json_t *o)
 	t = table_new("lll");
 	table_row(t, "RULE", "GROUP", "FROM");
 	json_array_foreach(all, i, r)
-		table_row(t, ctl_text(r, "rule"), *ctl_text(r, "group") ? ctl_text(r, "group") : "all", ctl_text(r, "origin"));
+		table_row(t, ctl_text(r, "rule"), *ctl_text(r, "group") ? ctl_text(r, "group") : "all",
+			  ctl_text(r, "origin"));
 	table_print(t, 0);
 	return CTL_OK;
 }

@@ -12,7 +12,8 @@
 static void show_kept(const json_t *o)
 {
 	static const char *const kinds[][2] = {
-		{ "exact", "names blocked alone" }, { "subtree", "names blocked with all below" }, { "allow", "names allowed" },
+		{ "exact", "names blocked alone" }, { "subtree", "names blocked with all below" },
+		{ "allow", "names allowed" },
 		{ "regex", "regular expressions" }, { "rewrite", "rewrites" }, { "address", "addresses in answers" },
 		{ "route", "servers for zones, not used" }, { "duplicates", "said before" },
 	};

@@ -128,8 +128,10 @@ static void add_fastpath(struct table *t, const json_t *o)
 		table_row(t, "fast path", line);
 		return;
 	}
-	snprintf(line, sizeof(line), "on, %s instructions verified, %s%s", show_number(ctl_number(o, "fastpath.verified_instructions")),
-		 ctl_bool(o, "fastpath.taken_over") ? "tables taken over from " : "fresh tables in ", ctl_text(o, "fastpath.pins"));
+	snprintf(line, sizeof(line), "on, %s instructions verified, %s%s",
+		 show_number(ctl_number(o, "fastpath.verified_instructions")),
+		 ctl_bool(o, "fastpath.taken_over") ? "tables taken over from " : "fresh tables in ",
+		 ctl_text(o, "fastpath.pins"));
 	table_row(t, "fast path", line);
 	snprintf(line, sizeof(line), "%s of %s in the kernel (%s of %s units)",
 		 show_number(ctl_number(o, "fastpath.answers.in_use")), show_number(ctl_number(o, "fastpath.answers.max")),
@@ -149,7 +151,8 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	table_row(t, "upstreams", show_words(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
 	table_row(t, "workers", show_number(ctl_number(o, "workers")));
 	add_fastpath(t, o);
-	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s", show_number(ctl_number(o, "filter.entries")),
+	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s",
+		 show_number(ctl_number(o, "filter.entries")),
 		 show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
 	table_row(t, "filter", line);
 	add_objects(t, o);

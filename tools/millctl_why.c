@@ -30,7 +30,8 @@ static const char *verdict(const json_t *side, char *buf, size_t size)
 	if (ctl_number(side, "chain_set") && n < size)
 		n += (size_t)snprintf(buf + n, size - n, ", for a name in the answer's CNAME chain");
 	if (*entry && n < size)
-		snprintf(buf + n, size - n, ", entry %s with %llu labels", entry, (unsigned long long)ctl_number(side, "depth"));
+		snprintf(buf + n, size - n, ", entry %s with %llu labels", entry,
+			 (unsigned long long)ctl_number(side, "depth"));
 	return buf;
 }
 
@@ -137,7 +138,8 @@ static void show_daemon(const json_t *k, const json_t *d)
 		table_row(t, "because", line);
 	if (*ctl_text(d, "rule"))
 		table_row(t, "rule", rule_text(d, line, sizeof(line)));
-	snprintf(line, sizeof(line), "%s%s", ctl_text(d, "group_name"), ctl_bool(d, "paused") ? ", paused: nothing is blocked" : "");
+	snprintf(line, sizeof(line), "%s%s", ctl_text(d, "group_name"),
+		 ctl_bool(d, "paused") ? ", paused: nothing is blocked" : "");
 	table_row(t, "group", line);
 	snprintf(line, sizeof(line), "keeps out now: %s", ctl_text(d, "closed"));
 	if (*ctl_text(d, "closed"))

@@ -190,7 +190,8 @@ int bench_cache(struct bench_report *r, struct err_at *reterr)
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]) && !err; i++)
 		err = bench_time(&ops[i], &a, r->o->iters, &r->cell[r->cells++], reterr);
 	if (!err)
-		report_target(r, "P9 cache", "key, look-up and reply: ns, p95", r->cell[r->cells - 1].p95, TARGET_NS, false, true);
+		report_target(r, "P9 cache", "key, look-up and reply: ns, p95", r->cell[r->cells - 1].p95, TARGET_NS,
+			      false, true);
 	if (a.cache)
 		cache_free(a.cache);
 	return err;

@@ -161,7 +161,8 @@ static int look(struct work *w, struct err_at *reterr)
 	for (unsigned i = 0; i < LOOKS && !err; i++) {
 		bench_name(BENCH_BLOCKED, (uint32_t)((bench_random(&random) >> 32) * w->o->domains >> 32), &n);
 		struct kern_why_query q = { .name = n.wire, .name_len = n.len, .qtype = 1,
-					    .client = { .ip = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1 }, .port = 5353 } };
+					    .client = { .ip = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1 },
+						    .port = 5353 } };
 
 		err = kern_why(w->kern, &q, &r, reterr);
 		hits += !err && r.why.verdict == MR_BLOCK;
@@ -259,7 +260,8 @@ static void figures(struct bench_report *r, const struct work *w)
 		report_figure(r, "publish_s", "seconds, copied into the kernel's unit and flipped", median(w, PUBLISH));
 		report_figure(r, "enforced_s", "seconds from the text to in force", median(w, ENFORCED));
 		report_figure(r, "enforced_cpu_s", "of that, CPU time", median(w, ENFORCED_CPU));
-		report_figure(r, "grown_s", "the same with the kernel's maps made anew for its size", w->s[ENFORCED][ROUNDS_MAX - 1]);
+		report_figure(r, "grown_s", "the same with the kernel's maps made anew for its size",
+			      w->s[ENFORCED][ROUNDS_MAX - 1]);
 	} else {
 		report_missing(r, "publish_s", "seconds, copied into the kernel's unit and flipped", w->why.why);
 		report_missing(r, "enforced_s", "seconds from the text to in force", w->why.why);

@@ -15,7 +15,8 @@
 #include "base/clock.h"
 #include "dns/answer.h"
 #include "kern/kern.h"
-#include "policy/filter.h"
+#include "policy/filter_build.h"
+#include "policy/judge.h"
 #include "policy/secret.h"
 #include "tools/mrbench.h"
 
@@ -45,7 +46,7 @@ static int add_names(struct filter_builder *b, enum bench_space space, uint32_t 
 
 	for (uint32_t i = 0; i < count && err >= 0; i++) {
 		bench_name(space, i, &name);
-		err = filter_builder_add(b, name.wire, name.len, true, 0, FILTER_BLOCK);
+		err = filter_builder_put(b, name.wire, name.len, RULE_SUBTREE, 0, FILTER_BLOCK);
 	}
 	return err < 0 ? err : 0;
 }
@@ -61,17 +62,34 @@ static int compile(struct bench_tables *t, const struct bench_sizes *s, const ch
 	if (!err)
 		err = add_names(b, BENCH_LONG, s->hot);
 	if (!err)
-		err = filter_builder_write(b, path, &asked, reterr);
+		err = filter_write(b, 0, path, &asked, reterr);
 	if (!err)
 		err = filter_open(path, &t->secret, &t->filter, reterr);
 	filter_builder_free(b);
 	return err;
 }
 
+/* What the sets mean to one group, which uses the one list. */
+static struct mr_verdict *make_verdicts(const struct filter *f)
+{
+	_Atomic uint8_t uses = 1;
+	const struct judge_group group = { &uses, 1 };
+	struct filter_members *members = filter_members_copy(f);
+	struct rules_builder *b = rules_builder_new();
+	struct rules *none = NULL;
+	struct mr_verdict *v = NULL;
+
+	if (members && b && !rules_builder_make(b, &none))
+		v = judge_verdicts(&(struct judge){ .members = members, .rules = none, .group = &group, .groups = 1,
+						    .rewrites = UINT32_MAX, .safe_search = UINT32_MAX });
+	rules_free(none);
+	rules_builder_free(b);
+	filter_members_free(members);
+	return v;
+}
+
 static int fill_filter(struct bench_tables *t, const struct bench_sizes *s, struct err_at *reterr)
 {
-	const bool uses = true;
-	const struct filter_group group = { &uses, 1 };
 	char folder[] = "/tmp/mrbench-XXXXXX", path[64];
 	struct mr_verdict *verdicts = NULL;
 	struct filter_view view;
@@ -84,7 +102,7 @@ static int fill_filter(struct bench_tables *t, const struct bench_sizes *s, stru
 	err = compile(t, s, path, reterr);
 	if (err)
 		goto out;
-	verdicts = filter_verdicts(t->filter, &group, 1);
+	verdicts = make_verdicts(t->filter);
 	err = verdicts ? kern_filter_publish(t->kern, t->filter, verdicts, 1, &view, &mapped, reterr) : -ENOMEM;
 	t->generation = view.generation;
 	if (!err && !mapped)
@@ -203,7 +221,8 @@ int bench_tables_new(const struct bench_sizes *sizes, const char *interface, str
 	struct bench_tables *t = calloc(1, sizeof(*t));
 	struct addr listen[2] = { { .port = 53 }, { .port = 53 } };
 	struct kern_opts o = {
-		.interface_count = 1, .mode = KERN_NATIVE, .required = true, .pin_root = PIN_ROOT, .listen = listen, .listens = 2,
+		.interface_count = 1, .mode = KERN_NATIVE, .required = true, .pin_root = PIN_ROOT, .listen = listen,
+		.listens = 2,
 		/* One in eight more than is asked for: pages are cut into sizes. */
 		.answers = (sizes->answers + sizes->hot) / 8 * 9 + 64, .filter_entries = sizes->names + sizes->hot,
 		.recursion = true,

@@ -70,7 +70,8 @@ static const struct {
 	{ "minimum", offsetof(struct stub_rule, minimum_s), 0, INT32_MAX, false, "MINIMUM of the SOA in negative answers" },
 	{ "delay", offsetof(struct stub_rule, delay_ms), 0, 600000, false, "milliseconds until the answer leaves" },
 	{ "loss", offsetof(struct stub_rule, loss_percent), 0, 100, false, "percent of queries over UDP that get no answer" },
-	{ "first", offsetof(struct stub_rule, first), 1, UINT32_MAX, false, "the rule is for the first N queries that match it" },
+	{ "first", offsetof(struct stub_rule, first), 1, UINT32_MAX, false,
+	  "the rule is for the first N queries that match it" },
 	{ "big", offsetof(struct stub_rule, big), 64, STUB_MSG_MAX, true,
 	  "octets of the message, filled with addresses (A, AAAA; as many as fit) or TXT (exactly)" },
 };

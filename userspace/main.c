@@ -38,7 +38,10 @@ static void on_reload(uv_timer_t *t)
 	process_notify("READY=1");
 }
 
-/* Those that came while a reload ran are heard in a row: one reload is for all of them, and none when SIGTERM is among them. */
+/*
+ * Those that came while a reload ran are heard in a row: one reload is for all of
+ * them, and none when SIGTERM is among them.
+ */
 static void on_hup(uv_signal_t *s, int signum)
 {
 	struct daemon *d = s->data;

@@ -41,7 +41,8 @@ static bool take_name(const char **p)
 	const char *s = *p;
 	bool quoted = *s == '<';
 
-	for (s += quoted; isalpha((unsigned char)*s) || (quoted && (isdigit((unsigned char)*s) || *s == '+' || *s == '-')); s++)
+	for (s += quoted; isalpha((unsigned char)*s) ||
+	     (quoted && (isdigit((unsigned char)*s) || *s == '+' || *s == '-')); s++)
 		;
 	if (s - *p < 3 || (quoted && *s != '>'))
 		return false;

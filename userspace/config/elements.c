@@ -68,7 +68,8 @@ int element_array(struct reader *r, const yaml_node_t *node, const struct config
 int element_name(struct reader *r, const yaml_node_t *node, const yaml_node_t *map, const char *key, const char *what,
 		 char *ret)
 {
-	static const char expected[] = "a name of letters, digits, '-', '_' and '.', at most 63 bytes, not '-' or '.' in front";
+	static const char expected[] = "a name of letters, digits, '-', '_' and '.', at most 63 bytes, "
+				       "not '-' or '.' in front";
 	const char *text = r->made;
 	char quoted[64], path[ELEMENT_KEY_MAX];
 
@@ -81,7 +82,8 @@ int element_name(struct reader *r, const yaml_node_t *node, const yaml_node_t *m
 		return -EINVAL;
 	if (strlen(text) >= CONFIG_NAME_MAX || !*text || *text == '-' || *text == '.' ||
 	    text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")])
-		return reader_error(r, node, path, "expected %s, not %s", expected, reader_quote(text, quoted, sizeof(quoted)));
+		return reader_error(r, node, path, "expected %s, not %s", expected,
+				    reader_quote(text, quoted, sizeof(quoted)));
 	if (r->made && strcmp(text, r->made))
 		return reader_error(r, node, path, "expected \"%.63s\", as it is called elsewhere", r->made);
 	strcpy(ret, text);
@@ -135,7 +137,8 @@ static int read_addr(struct reader *r, const yaml_node_t *node, const char *key,
 	if (!text)
 		return -EINVAL;
 	if (addr_parse(text, 53, ret))
-		return reader_error(r, node, key, "expected %s, not %s", expected, reader_quote(text, quoted, sizeof(quoted)));
+		return reader_error(r, node, key, "expected %s, not %s", expected,
+				    reader_quote(text, quoted, sizeof(quoted)));
 	return 0;
 }
 
@@ -148,7 +151,8 @@ int config_read_addrs(struct reader *r, const yaml_node_t *node, const struct co
 	if (n < 0)
 		return n;
 	for (i = 0; i < n; i++) {
-		if (read_addr(r, element_at(r, node, (unsigned)i), element_key(key, row->o.path, (unsigned)i), &a->at[a->count])) {
+		if (read_addr(r, element_at(r, node, (unsigned)i), element_key(key, row->o.path, (unsigned)i),
+			      &a->at[a->count])) {
 			err = -EINVAL;
 			continue;
 		}

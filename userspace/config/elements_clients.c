@@ -40,7 +40,8 @@ static int read_tag(struct reader *r, const yaml_node_t *node, const char *key, 
 	if (!text)
 		return -EINVAL;
 	if (strlen(text) >= CONFIG_TAG_MAX || text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-_")])
-		return reader_error(r, node, key, "expected %s, not %s", expected, reader_quote(text, quoted, sizeof(quoted)));
+		return reader_error(r, node, key, "expected %s, not %s", expected,
+				    reader_quote(text, quoted, sizeof(quoted)));
 	strcpy(t->text, text);
 	return 0;
 }

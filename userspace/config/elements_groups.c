@@ -88,7 +88,8 @@ static bool same_member(const struct config_member *a, const struct config_membe
 static int read_members(struct reader *r, const yaml_node_t *node, const char *key, struct config_members *m)
 {
 	const struct config_option o = {
-		.path = key, .expected = "addresses, prefixes, \"mac:...\" or names of clients", .min = 0, .max = CONFIG_GROUP_CLIENTS_MAX,
+		.path = key, .expected = "addresses, prefixes, \"mac:...\" or names of clients", .min = 0,
+		.max = CONFIG_GROUP_CLIENTS_MAX,
 	};
 	int err = element_array(r, node, &o, sizeof(*m->at), read_member, m);
 	char path[ELEMENT_KEY_MAX];
@@ -97,7 +98,8 @@ static int read_members(struct reader *r, const yaml_node_t *node, const char *k
 	for (i = 0; !err && i < m->count; i++)
 		for (j = 0; j < i; j++)
 			if (same_member(&m->at[i], &m->at[j]))
-				err = reader_error(r, element_at(r, node, i), element_key(path, key, i), "this client is there already");
+				err = reader_error(r, element_at(r, node, i), element_key(path, key, i),
+						   "this client is there already");
 	return err;
 }
 
@@ -116,7 +118,8 @@ static int read_types(struct reader *r, const yaml_node_t *node, const char *key
 		text = reader_text(r, item, element_key(path, key, (unsigned)i), expected);
 		bad = text ? text_dns_type(text, &t->at[t->count]) : -EINVAL;
 		if (text && bad)
-			reader_error(r, item, path, "expected %s, not %s%s", expected, reader_quote(text, quoted, sizeof(quoted)),
+			reader_error(r, item, path, "expected %s, not %s%s", expected,
+				     reader_quote(text, quoted, sizeof(quoted)),
 				     bad == -EDOM ? ": no record is of that type" : "");
 		for (j = 0; !bad && j < t->count; j++)
 			if (t->at[j] == t->at[t->count])

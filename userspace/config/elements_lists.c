@@ -110,11 +110,13 @@ static int read_source(struct reader *r, const yaml_node_t *node, const yaml_nod
 		err = reader_error(r, f[URL], element_field(path, key, "url"), "expected either file or url, not both");
 	l->refresh_s = f[URL] ? REFRESH_S : 0;
 	if (f[REFRESH] && !f[URL])
-		err = reader_error(r, f[REFRESH], element_field(path, key, "refresh"), "only with url; a file is read at each reload");
+		err = reader_error(r, f[REFRESH], element_field(path, key, "refresh"),
+				   "only with url; a file is read at each reload");
 	else if (f[REFRESH] && read_refresh(r, f[REFRESH], element_field(path, key, "refresh"), l))
 		err = -EINVAL;
 	if (!f[URL] && !f[FILE_NAME])
-		err = reader_error(r, node, element_field(path, key, "file"), "missing; expected the path of a file, or a url");
+		err = reader_error(r, node, element_field(path, key, "file"),
+				   "missing; expected the path of a file, or a url");
 	return err;
 }
 
@@ -209,7 +211,8 @@ int element_rule(struct reader *r, const yaml_node_t *node, const char *key, uns
 	if (!text)
 		return -EINVAL;
 	if (strlen(text) > CONFIG_RULE_MAX)
-		return reader_error(r, value, key, "expected %s, but this is longer than %d bytes", expected, CONFIG_RULE_MAX);
+		return reader_error(r, value, key, "expected %s, but this is longer than %d bytes", expected,
+				    CONFIG_RULE_MAX);
 	if (strpbrk(text, "\r\n"))
 		return reader_error(r, value, key, "expected %s, one line", expected);
 	u->sum = sum_of(text);

@@ -59,7 +59,8 @@ static int read_answer(struct reader *r, const yaml_node_t *node, const char *ke
 		return -EINVAL;
 	if (!addr_parse(text, 0, &a)) {
 		if (a.port || a.scope || *text == '[')
-			return reader_error(r, node, key, "expected %s, not %s", expected, reader_quote(text, quoted, sizeof(quoted)));
+			return reader_error(r, node, key, "expected %s, not %s", expected,
+					    reader_quote(text, quoted, sizeof(quoted)));
 		for (i = 0; i < w->answers; i++)
 			if (addr_same_ip(&w->answer[i], &a))
 				return reader_error(r, node, key, "this address is there already");

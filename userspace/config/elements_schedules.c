@@ -92,11 +92,13 @@ static int read_zone(struct reader *r, const yaml_node_t *node, const yaml_node_
 	if (err == -ENOMEM)
 		return r->err = err;
 	if (err && !node)
-		return reader_error(r, map, key, "the machine's own time zone cannot be read (%s); expected %s", strerror(-err), expected);
+		return reader_error(r, map, key, "the machine's own time zone cannot be read (%s); expected %s",
+				    strerror(-err), expected);
 	if (err == -EINVAL)
 		return reader_error(r, node, key, "expected %s, not %s", expected, quoted);
 	if (err)
-		return reader_error(r, node, key, "expected %s, not %s: %s under /usr/share/zoneinfo (package tzdata)", expected,
+		return reader_error(r, node, key, "expected %s, not %s: %s under /usr/share/zoneinfo "
+				    "(package tzdata)", expected,
 				    quoted, err == -ENOENT ? "there is none of that name" :
 				    err == -EBADMSG ? "that is no zone's file" : "it cannot be read");
 	strcpy(s->zone, text);

@@ -117,7 +117,8 @@ static int say_taken(struct config *c, const struct kind *k, const char *key, co
 	if (*(const enum config_origin *)(there + k->origin) == CONFIG_FROM_STATE)
 		reader_error(r, NULL, key, "is there already");
 	else
-		reader_error(r, NULL, key, "is managed by the configuration's file (%s, line %u)", *c->file ? c->file : "no name",
+		reader_error(r, NULL, key, "is managed by the configuration's file (%s, line %u)",
+			     *c->file ? c->file : "no name",
 			     place->line);
 	return -EEXIST;
 }

@@ -102,7 +102,10 @@ struct reader_field {
 int reader_fields(struct reader *r, const yaml_node_t *node, const char *key, const struct reader_field *fields,
 		  unsigned count, const yaml_node_t **ret);
 
-/* A path for a program: relative ones are put behind the folder of the file.  NULL when memory is out; the caller frees it. */
+/*
+ * A path for a program: relative ones are put behind the folder of the file.  NULL
+ * when memory is out; the caller frees it.
+ */
 char *reader_path(const struct reader *r, const char *text);
 
 /* Text for an error: printable, cut to a readable length, in quotes.  Returns @buf. */

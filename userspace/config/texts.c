@@ -31,7 +31,8 @@ static const char *authority_wrong(const char *text, size_t len)
 	colon = strchr(buf, ':');
 	if (colon) {
 		*colon++ = '\0';
-		if (!*colon || strlen(colon) > 5 || colon[strspn(colon, "0123456789")] || atoi(colon) < 1 || atoi(colon) > 65535)
+		if (!*colon || strlen(colon) > 5 || colon[strspn(colon, "0123456789")] || atoi(colon) < 1 ||
+		    atoi(colon) > 65535)
 			return "its port is no number from 1 to 65535";
 	}
 	if (!addr_parse(buf, 0, &a))

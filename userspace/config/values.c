@@ -217,7 +217,8 @@ static int read_path(struct reader *r, const yaml_node_t *node, const struct con
 		return -ENOMEM;
 	}
 	if (strlen(path) > max)
-		err = reader_error(r, node, row->o.path, "expected %s, but this is longer than %zu bytes", row->o.expected, max);
+		err = reader_error(r, node, row->o.path, "expected %s, but this is longer than %zu bytes",
+				   row->o.expected, max);
 	else
 		strcpy(to, path);
 	free(path);

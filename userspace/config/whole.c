@@ -138,7 +138,8 @@ static void mark_lists(struct whole *w, const struct spot *s, const char *field,
 		reader_quote(refs->at[i].name, quoted, sizeof(quoted));
 		if (n < 0) {
 			like = nearest_list(w, refs->at[i].name);
-			whole_fault(w, s, field, refs->at[i].line, "expected the name of a list of filter.lists, not %s%s%s%s", quoted,
+			whole_fault(w, s, field, refs->at[i].line,
+				    "expected the name of a list of filter.lists, not %s%s%s%s", quoted,
 			      like ? "; did you mean \"" : "", like ? like : "", like ? "\"?" : "");
 		} else if (of && !of[n]) {
 			whole_fault(w, s, field, refs->at[i].line, "the group does not use the list %s", quoted);

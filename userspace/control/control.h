@@ -168,7 +168,7 @@ struct control_why {
 	struct control_verdict verdict;
 	char daemon_list[64];
 	char group[64];
-	char closed[256];		/* what a schedule keeps out of the group now: "ads, group:kids"; cut when there is more */
+	char closed[256];		/* what a schedule keeps out of the group now: "ads, group:kids"; may be cut */
 	bool paused;			/* blocks were lifted for the client or its group */
 	int daemon_error;		/* 0, or -ETIMEDOUT */
 	uint8_t source;			/* enum query_source */

@@ -75,7 +75,8 @@ static int drop(struct object *o, const struct config_errors *errs)
 {
 	const struct err_at *at = &errs->at[0];
 
-	log_warn("%s %s, which millctl made, is not in force: %s%s%s", o->kind, o->name, at->key, *at->key ? ": " : "", at->why);
+	log_warn("%s %s, which millctl made, is not in force: %s%s%s", o->kind, o->name, at->key,
+		 *at->key ? ": " : "", at->why);
 	o->dropped = strdup(at->why);
 	return o->dropped ? 0 : -ENOMEM;
 }

@@ -114,7 +114,8 @@ static int feed_rules(const struct feed *f, const struct config_rules *r, unsign
 			snprintf(where, sizeof(where), "rule %.80s", r->at[i].text);
 		else
 			snprintf(where, sizeof(where), "%s[%u]", key, r->at[i].place.number);
-		err_where(f->reterr, r->at[i].origin == CONFIG_FROM_STATE ? NULL : f->config->file, r->at[i].place.line, where);
+		err_where(f->reterr, r->at[i].origin == CONFIG_FROM_STATE ? NULL : f->config->file,
+			  r->at[i].place.line, where);
 		err = compile_rule(f->to, source, r->at[i].text, f->reterr);
 		if (err && (f->mode != FEED_ANYHOW || err == -ENOMEM))
 			return err;

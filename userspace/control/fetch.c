@@ -77,7 +77,8 @@ int fetch_want(struct control *c, const struct config *config, struct err_at *re
 	for (i = 0; i < l->count; i++)
 		if (l->at[i].url)
 			rows[want.count++] = (struct lists_row){ .name = l->at[i].name, .url = l->at[i].url,
-								 .refresh_s = l->at[i].refresh_s ? l->at[i].refresh_s : NEVER_S,
+								 .refresh_s = l->at[i].refresh_s ?
+									      l->at[i].refresh_s : NEVER_S,
 								 .format = l->at[i].format };
 	want.server_count = servers(config, server);
 	err = lists_set(c->fetch, &want, reterr);
@@ -113,7 +114,8 @@ static int do_refresh(struct control *c, void *arg)
 	}
 	for (i = 0; i < l->count; i++)
 		if (!strcmp(l->at[i].name, r->name))
-			return err_why(r->reterr, -EINVAL, "the list %s is a file: \"millctl reload\" reads it again", r->name);
+			return err_why(r->reterr, -EINVAL, "the list %s is a file: \"millctl reload\" reads it again",
+				       r->name);
 	return err_why(r->reterr, -ENOENT, "there is no list \"%.200s\"", r->name);
 }
 

@@ -43,7 +43,8 @@ static char *sources_text(const struct config *config)
 		return NULL;
 	sources_number(config, &s);
 	for (i = 0; i < s.count; i++)
-		fprintf(f, "%d %s\n", i < s.lists ? (int)l->at[i].action : -1, sources_name(config, &s, i, name, sizeof(name)));
+		fprintf(f, "%d %s\n", i < s.lists ? (int)l->at[i].action : -1,
+			sources_name(config, &s, i, name, sizeof(name)));
 	if (!fclose(f))
 		return text;
 	free(text);
@@ -282,8 +283,8 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 			log_warn("%" PRIu64 " names are on combinations of lists beyond the first %u: they count as blocked in every "
 				 "group, whatever its lists say of them", asked, MR_SET_ASK - 1);
 		if (limited)
-			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the filter was "
-				 "made: there they match nothing", limited);
+			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the "
+				 "filter was made: there they match nothing", limited);
 		free(c->lists);
 		c->lists = j->states;
 		j->states = NULL;

@@ -315,7 +315,10 @@ bool wire_call(struct control *c, unsigned index, struct wire_call *call);
 
 /* ---- why_line.c ---- */
 
-/* Find the rule and the line that a verdict about a name is from; any thread.  Both stay as they are when there is none any more. */
+/*
+ * Find the rule and the line that a verdict about a name is from; any thread.
+ * Both stay as they are when there is none any more.
+ */
 void why_find_line(struct control *c, const uint8_t *lower, uint16_t len, struct control_verdict *v);
 
 /* ---- flush.c ---- */

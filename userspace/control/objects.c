@@ -88,10 +88,12 @@ static bool of_file(const struct config *c, const char *kind, const char *name)
 #undef LOOK
 	/* The group default that nobody wrote stands in no line. */
 	for (i = 0; !strcmp(kind, "group") && i < c->groups.count; i++)
-		if (c->groups.at[i].origin == CONFIG_FROM_FILE && c->groups.at[i].place.line && !strcmp(c->groups.at[i].name, name))
+		if (c->groups.at[i].origin == CONFIG_FROM_FILE && c->groups.at[i].place.line &&
+		    !strcmp(c->groups.at[i].name, name))
 			return true;
 	for (i = 0; !strcmp(kind, "rewrite") && i < c->filter_rewrites.count; i++) {
-		snprintf(shown, sizeof(shown), "%s%s", c->filter_rewrites.at[i].below ? "*." : "", c->filter_rewrites.at[i].name);
+		snprintf(shown, sizeof(shown), "%s%s", c->filter_rewrites.at[i].below ? "*." : "",
+			 c->filter_rewrites.at[i].name);
 		if (c->filter_rewrites.at[i].origin == CONFIG_FROM_FILE && !strcmp(shown, name))
 			return true;
 	}
@@ -144,7 +146,8 @@ static int note(struct control *c, const struct change *ch, char **ret_old)
 	if (err)
 		return err;
 	if (!*ret_old && of_file(c->snapshot->config, w->kind, w->name))
-		return err_why(ch->reterr, -EPERM, "the %s %.200s is managed by file: change it in %.100s", w->kind, w->name, c->path);
+		return err_why(ch->reterr, -EPERM, "the %s %.200s is managed by file: change it in %.100s", w->kind,
+			       w->name, c->path);
 	if (!*ret_old && !w->json)
 		return not_there(c->snapshot->config, w, ch->reterr);
 	if (*ret_old && w->json && !ch->replace)

@@ -52,7 +52,8 @@ static bool read_addr(const char *text, struct config_client_addr *ret)
 	ret->is_mac = !strncmp(text, "mac:", 4);
 	if (!ret->is_mac)
 		return addr_prefix_parse(text, &ret->prefix) == 0;
-	return sscanf(text + 4, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5], &end) == 6 &&
+	return sscanf(text + 4, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5],
+		      &end) == 6 &&
 	       !text[4 + end];
 }
 
@@ -111,7 +112,8 @@ static int each_way(const struct control *c, const struct config *config, const 
 		return 0;
 	++*count;
 	err = each ? each(arg, a) : 0;
-	if (err || a->is_mac || a->prefix.len < 128 || !neigh_find(c->neigh, a->prefix.ip, mac.mac) || !mac_is_known(config, mac.mac))
+	if (err || a->is_mac || a->prefix.len < 128 || !neigh_find(c->neigh, a->prefix.ip, mac.mac) ||
+	    !mac_is_known(config, mac.mac))
 		return err;
 	return each ? each(arg, &mac) : 0;
 }
@@ -240,7 +242,8 @@ void pause_tick(struct control *c)
 		if (c->objects && state_pause_clear(c->objects, control_scope_names[ended.scope], ended.name, &at))
 			log_warn("%s", at.why);
 		if (apply(c, ended.scope, &at))
-			log_err("%s %s: its blocks are not in force again: %s", control_scope_names[ended.scope], ended.name, at.why);
+			log_err("%s %s: its blocks are not in force again: %s", control_scope_names[ended.scope],
+				ended.name, at.why);
 	}
 	if (next < INT64_MAX && c->timing)
 		uv_timer_start(&c->pause_end, on_end, next < LOOK_AGAIN_MS / 1000 ? (uint64_t)next * 1000 : LOOK_AGAIN_MS, 0);
@@ -278,9 +281,11 @@ static int check(const struct control *c, const struct pausing *p)
 	if (p->scope != CONTROL_SCOPE_CLIENT)
 		return 0;
 	if (!find_client(config, p->name) && !read_addr(p->name, &one))
-		return err_why(p->reterr, -ENOENT, "there is no client \"%s\", and it is no address, prefix or mac:...", p->name);
+		return err_why(p->reterr, -ENOENT,
+			       "there is no client \"%s\", and it is no address, prefix or mac:...", p->name);
 	each_addr(c, config, p->name, NULL, NULL, &count);
-	return count ? 0 : err_why(p->reterr, -EINVAL, "no group knows %s by its hardware address: pause it by its address", p->name);
+	return count ? 0 : err_why(p->reterr, -EINVAL,
+				   "no group knows %s by its hardware address: pause it by its address", p->name);
 }
 
 /* Put one in force; @i is its place, or where it comes to be. */

@@ -56,7 +56,8 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 static struct mr_group kernel_group(const struct control *c, const struct config_group *g)
 {
 	static const uint8_t edes[] = {
-		[CONFIG_EDE_NONE] = MR_BLOCK_EDE_NONE, [CONFIG_EDE_CODE] = MR_BLOCK_EDE_CODE, [CONFIG_EDE_TEXT] = MR_BLOCK_EDE_TEXT,
+		[CONFIG_EDE_NONE] = MR_BLOCK_EDE_NONE, [CONFIG_EDE_CODE] = MR_BLOCK_EDE_CODE,
+		[CONFIG_EDE_TEXT] = MR_BLOCK_EDE_TEXT,
 	};
 	struct mr_group to = {
 		.block = { .mode = (uint8_t)g->block.mode, .ede = edes[g->block.ede], .ttl = g->block.ttl },

@@ -55,7 +55,8 @@ static void look_in_rules(const struct config_rules *r, const uint8_t *lower, ui
 
 	for (i = 0; i < r->count; i++)
 		if (v->line ? i + 1 == v->line :
-		    compile_line(r->at[i].text, strlen(r->at[i].text), LIST_AUTO, false, lower, len, found, text, sizeof(text)) > 0)
+		    compile_line(r->at[i].text, strlen(r->at[i].text), LIST_AUTO, false, lower, len, found, text,
+				 sizeof(text)) > 0)
 			break;
 	v->line = 0;
 	if (i == r->count)
@@ -66,7 +67,8 @@ static void look_in_rules(const struct config_rules *r, const uint8_t *lower, ui
 
 void why_find_line(struct control *c, const uint8_t *lower, uint16_t len, struct control_verdict *v)
 {
-	struct judge_result found = { .kind = (enum mr_verdict_kind)v->kind, .step = (enum judge_step)v->step, .source = v->source,
+	struct judge_result found = { .kind = (enum mr_verdict_kind)v->kind, .step = (enum judge_step)v->step,
+				      .source = v->source,
 				      .depth = v->depth, .entry = v->entry };
 	struct place p = { .source = v->source };
 	const struct config *f;

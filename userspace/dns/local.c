@@ -172,7 +172,8 @@ int dns_answer_alias(const struct dns_key *key, const uint8_t *target, uint16_t 
 	err = begin(&m, key);
 	/* all TTLs age from the birth of what follows */
 	if (!err)
-		err = add_own(&m, key, DNS_ANSWER, DNS_CNAME, target, target_len, ttl + (of ? dns_answer_age(of, now_ns) : 0));
+		err = add_own(&m, key, DNS_ANSWER, DNS_CNAME, target, target_len,
+			      ttl + (of ? dns_answer_age(of, now_ns) : 0));
 	if (!err && of)
 		err = add_all(&m, key, of);
 	if (!err)

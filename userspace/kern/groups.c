@@ -10,7 +10,10 @@
 #include <string.h>
 #include "kern/room.h"
 
-/* Word by word: other threads read it, and the types are one word.  What stays as it is is not written: their caches keep it. */
+/*
+ * Word by word: other threads read it, and the types are one word.  What stays as
+ * it is is not written: their caches keep it.
+ */
 static void write_group(struct mr_group *to, const struct mr_group *from)
 {
 	const mr_word *f = (const mr_word *)from;

@@ -98,7 +98,10 @@ int kern_own(struct kern *k, uid_t uid, gid_t gid, struct err_at *reterr);
  */
 int kern_watch(struct kern *k, uv_loop_t *loop, struct err_at *reterr);
 
-/* Look for what netlink does not tell: a link that was detached from outside, a foreign one that went.  Cheap: for each second. */
+/*
+ * Look for what netlink does not tell: a link that was detached from outside, a
+ * foreign one that went.  Cheap: for each second.
+ */
 void kern_links_check(struct kern *k);
 void kern_unwatch(struct kern *k);
 

@@ -118,7 +118,7 @@ struct kern {
 	struct kern_iface iface[MR_IFACES_MAX];
 	unsigned ifaces;
 	char pin_note[KERN_REASON];	/* why the pins are not there; "" when they are */
-	char fresh_note[KERN_REASON];	/* why the tables of an earlier run were not taken; "" when there were none, or they were */
+	char fresh_note[KERN_REASON];	/* why the tables of an earlier run were not taken, or "" */
 	char notes[KERN_NOTES][KERN_REASON];
 	unsigned note_count;
 	struct kern_watch *watch;

@@ -156,7 +156,8 @@ int compile_list(struct compile *c, unsigned source, const char *text, size_t si
 	if (err)
 		return err;
 	/* names were counted as new while they were read */
-	ret->duplicates += take_from(&ret->exact, r.exact) + take_from(&ret->subtree, r.subtree) + take_from(&ret->allow, r.allow);
+	ret->duplicates += take_from(&ret->exact, r.exact) + take_from(&ret->subtree, r.subtree) +
+			   take_from(&ret->allow, r.allow);
 	return 0;
 }
 
@@ -222,7 +223,8 @@ static int ask_about_parent(struct compile *c, const struct rule_node *n)
 
 	for (; labels > MR_LABELS_MAX; labels--)
 		p += *p + 1;
-	return filter_builder_put(c->names, p, (uint16_t)(n->name + n->name_len - p), RULE_SUBTREE, n->rule.source, FILTER_ASK);
+	return filter_builder_put(c->names, p, (uint16_t)(n->name + n->name_len - p), RULE_SUBTREE, n->rule.source,
+				  FILTER_ASK);
 }
 
 /* The kernel asks about names of special rules. */

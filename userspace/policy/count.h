@@ -12,7 +12,7 @@
 
 #define POLICY_COUNTERS(ROW) \
 	ROW(filter_regex_limited,    "regular expressions that took too many steps for a name, and so did not match it") \
-	ROW(filter_rewrites_full,    "rewrites of a name that were left out: more than are looked at, or than an answer takes") \
+	ROW(filter_rewrites_full,    "rewrites of a name that were left out: more than are weighed, or than an answer takes") \
 	ROW(filter_exceptions_full,  "exceptions from rewrites of a name that were left out: more than are looked at")
 
 COUNT_ENUM(policy_count, POLICY_COUNTERS)

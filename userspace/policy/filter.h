@@ -48,29 +48,6 @@ struct filter_builder;
 struct filter_builder *filter_builder_new(const struct mr_secret *secret);
 void filter_builder_free(struct filter_builder *b);
 
-/**
- * Add one name of list number @list (0 ..).
- *
- * @name     lower-case wire form, at most MR_LABELS_MAX labels
- * @subtree  the name and all below it; else the very name
- *
- * Returns 1 when it is new for that list, 0 when that list had it already as
- * that kind, -ENAMETOOLONG for too many labels, -ENOMEM.
- */
-int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t len, bool subtree, unsigned list,
-		       enum filter_action action);
-
-/**
- * Write the compiled filter to @path (through a temporary file, synced and renamed).
- *
- * Every set over the bound of MR_SETS_MAX is folded into the ask set; how many
- * names that hit is written to @ret_asked.
- *
- * Returns 0 or a negative errno with @reterr; an older file at @path is then
- * untouched, unless it was the last step, syncing the folder, that failed.
- */
-int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr);
-
 /* ---- reading ---- */
 
 /**
@@ -96,20 +73,6 @@ const uint64_t *filter_bloom(const struct filter *f);
 struct filter_members;
 struct filter_members *filter_members_copy(const struct filter *f);	/* NULL when memory is out */
 void filter_members_free(struct filter_members *m);
-
-/* Which lists a group uses. */
-struct filter_group {
-	const bool *uses;		/* by list number */
-	unsigned lists;
-};
-
-/**
- * Turn every (group, set) into its verdict: the strongest action of those lists
- * that the group uses.  For filters without special rules; judge_verdicts() is for all.
- *
- * Returns an array of groups * unit->sets cells on the heap (the caller's), or NULL when memory is out.
- */
-struct mr_verdict *filter_verdicts(const struct filter *f, const struct filter_group *groups, unsigned count);
 
 /* ---- looking up ---- */
 

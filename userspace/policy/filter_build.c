@@ -280,31 +280,6 @@ int filter_builder_settle(struct filter_builder *b, struct filter_repeats *ret)
 	return err;
 }
 
-int filter_builder_add(struct filter_builder *b, const uint8_t *name, uint16_t len, bool subtree, unsigned list,
-		       enum filter_action action)
-{
-	struct filter_item it = { .list = list, .action = action, .reach = subtree ? RULE_SUBTREE : RULE_EXACT };
-	struct filter_repeats r = { 0 };
-	struct filter_part *p;
-	uint32_t count;
-	int err = list < FILTER_LISTS_MAX ? make_item(b, name, len, &it) : -EINVAL;
-
-	if (err)
-		return err;
-	p = part_of(b, &it);
-	err = settle(b, p, &r);
-	if (err)
-		return err;
-	count = p->count;
-	err = put(b, p, &it);
-	if (!err && settle(b, p, &r)) {
-		p->count = count;	/* not in a chain, so not there */
-		b->count--;
-		err = -ENOMEM;
-	}
-	return err ? err : (int)(p->count - count);
-}
-
 int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
 			  enum filter_action action, unsigned lists)
 {

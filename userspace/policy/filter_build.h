@@ -93,7 +93,18 @@ int filter_builder_settle(struct filter_builder *b, struct filter_repeats *ret);
 int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_t len, enum rule_reach reach,
 			  enum filter_action action, unsigned lists);
 
-/* As filter_builder_write(), with the sum of the rules that belong to it; in memory, for filter_free(), or as a file. */
+/**
+ * Make the compiled filter: in memory, for filter_free(), or as a file at @path
+ * (through a temporary file, synced and renamed).
+ *
+ * @rules  the sum of the special rules that belong to it
+ *
+ * Every set over the bound of MR_SETS_MAX is folded into the ask set; how many
+ * names that hit is written to @ret_asked.
+ *
+ * Returns 0 or a negative errno with @reterr; an older file at @path is then
+ * untouched, unless it was the last step, syncing the folder, that failed.
+ */
 int filter_make(struct filter_builder *b, uint64_t rules, struct filter **ret, uint64_t *ret_asked,
 		struct err_at *reterr);
 int filter_write(struct filter_builder *b, uint64_t rules, const char *path, uint64_t *ret_asked,

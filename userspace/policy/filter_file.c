@@ -110,7 +110,8 @@ static int check_sets(const struct filter *f, struct err_at *reterr)
 		if ((at[i] & ~FILTER_SET_SUBTREE) > (at[i + 1] & ~FILTER_SET_SUBTREE))
 			return err_why(reterr, -EBADMSG, "damaged: set %u ends before it starts", i);
 	if (at[0] || (at[1] & ~FILTER_SET_SUBTREE) || at[h->unit.sets] != h->members)
-		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets], h->members);
+		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets],
+			       h->members);
 	for (i = 0; i < h->members; i++) {
 		kind = m[i].action & ~FILTER_BELOW;
 		if (m[i].list >= FILTER_LISTS_MAX || kind < MR_BLOCK || kind > MR_IMPORTANT_ALLOW)
@@ -194,7 +195,8 @@ uint64_t filter_rules(const struct filter *f)
 	return header(f)->rules;
 }
 
-struct filter_members filter_members_of(const struct filter *f)
+/* The members where they stand in the image. */
+static struct filter_members members_of(const struct filter *f)
 {
 	const struct filter_layout l = layout_of(header(f));
 
@@ -207,7 +209,7 @@ struct filter_members filter_members_of(const struct filter *f)
 
 struct filter_members *filter_members_copy(const struct filter *f)
 {
-	const struct filter_members from = filter_members_of(f);
+	const struct filter_members from = members_of(f);
 	size_t at_size = (from.sets + 1ULL) * sizeof(*from.at), size = header(f)->members * sizeof(*from.member);
 	struct filter_members *m = malloc(sizeof(*m) + at_size + size);
 	uint8_t *at = (uint8_t *)(m + 1);
@@ -223,29 +225,4 @@ struct filter_members *filter_members_copy(const struct filter *f)
 void filter_members_free(struct filter_members *m)
 {
 	free(m);
-}
-
-/* The strongest word of a set's members, for a group; the first list among equals. */
-static struct mr_verdict verdict_of(const struct filter_members *all, uint32_t set, const struct filter_group *g)
-{
-	struct mr_verdict v = { .kind = MR_NONE };
-	const struct filter_member *m, *end;
-
-	for (m = filter_set_members(all, set, &end); m < end; m++)
-		if (m->list < g->lists && g->uses[m->list] && filter_member_kind(*m) > v.kind)
-			v = (struct mr_verdict){ .kind = (uint8_t)filter_member_kind(*m), .list = m->list };
-	return v;
-}
-
-struct mr_verdict *filter_verdicts(const struct filter *f, const struct filter_group *groups, unsigned count)
-{
-	const struct filter_members m = filter_members_of(f);
-	struct mr_verdict *v = calloc((size_t)count * m.sets, sizeof(*v));
-	uint32_t s;
-	unsigned g;
-
-	for (g = 0; v && g < count; g++)
-		for (s = 0; s < m.sets; s++)
-			v[(size_t)g * m.sets + s] = verdict_of(&m, s, &groups[g]);
-	return v;
 }

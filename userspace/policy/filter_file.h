@@ -89,9 +89,6 @@ uint64_t filter_sum(const uint8_t *image, size_t size);
 /* The sum of the file of special rules that belongs to a filter. */
 uint64_t filter_rules(const struct filter *f);
 
-/* The members where they stand in the image. */
-struct filter_members filter_members_of(const struct filter *f);
-
 /* ---- sets, while building ---- */
 
 struct filter_sets {
@@ -105,7 +102,10 @@ struct filter_sets {
 	uint16_t (*alone)[2];		/* the sets of one member, by its list, action and kind; 0: not seen */
 };
 
-/* @bound: sets 1 .. bound - 1 are given away, the rest is MR_SET_ASK.  Returns 0 or -ENOMEM; filter_sets_done() either way. */
+/*
+ * @bound: sets 1 .. bound - 1 are given away, the rest is MR_SET_ASK.  Returns 0
+ * or -ENOMEM; filter_sets_done() either way.
+ */
 int filter_sets_init(struct filter_sets *s, uint32_t bound);
 void filter_sets_done(struct filter_sets *s);
 

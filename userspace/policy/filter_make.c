@@ -162,7 +162,8 @@ static int each_entry(const void *from, filter_place_take take, void *to)
 		for (n = 0; n < p->count && !err; n++) {
 			it = filter_item_at(p, n);
 			if (it->entry)
-				err = take(to, &(struct filter_place_item){ it->h0, it->h1, it->set, it->reach != RULE_EXACT });
+				err = take(to, &(struct filter_place_item){ it->h0, it->h1, it->set,
+									    it->reach != RULE_EXACT });
 		}
 	return err;
 }
@@ -307,9 +308,4 @@ int filter_write(struct filter_builder *b, uint64_t rules, const char *path, uin
 		*ret_asked = asked;
 	munmap(f.image, f.size);
 	return err;
-}
-
-int filter_builder_write(struct filter_builder *b, const char *path, uint64_t *ret_asked, struct err_at *reterr)
-{
-	return filter_write(b, 0, path, ret_asked, reterr);
 }

@@ -124,7 +124,8 @@ static void weigh_entries(struct weighing *w)
 	for (i = name->labels + 1U; i-- > 0;) {
 		if (!(u->depths >> i & 1))
 			continue;
-		found = mr_filter_find(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base, name->hash[i]);
+		found = mr_filter_find(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base,
+				       name->hash[i]);
 		if (i == name->labels && !cut)
 			weigh_entry(w, found.exact, i, true);
 		weigh_entry(w, found.subtree, i, false);
@@ -217,7 +218,8 @@ static struct word word_of_rewrite(const struct judge *j, const struct rule *rul
 {
 	return (struct word){
 		.own = is_own(j, rule),
-		.strength = strength_of_rewrite(j, rule), .depth = rule->labels, .source = rule->source, .step = JUDGE_rewrite, .rule = rule,
+		.strength = strength_of_rewrite(j, rule), .depth = rule->labels, .source = rule->source,
+		.step = JUDGE_rewrite, .rule = rule,
 		.exact = rule->kind == RULE_NAME && rule->reach == RULE_EXACT };
 }
 
@@ -359,7 +361,8 @@ static void weigh_address(const struct rule *rule, void *arg)
 	if (!uses(w->j, q->group, rule->source) || !rule_applies(rule, q->lower, q->len, q->qtype, q->who))
 		return;
 	if (rule->action > w->best.strength)
-		w->best = (struct word){ .strength = rule->action, .source = rule->source, .step = JUDGE_address, .rule = rule };
+		w->best = (struct word){ .strength = rule->action, .source = rule->source, .step = JUDGE_address,
+					 .rule = rule };
 }
 
 void judge_address(const struct judge *j, const struct judge_question *q, const uint8_t ip[16],

@@ -29,7 +29,7 @@ struct judge {
 	const struct mr_secret *secret;	/* for names too deep for the kernel */
 	const struct judge_group *group;
 	unsigned groups;
-	unsigned lists;			/* sources below it are lists: their rewrites come behind those that were written here */
+	unsigned lists;			/* sources below it are lists: their rewrites come behind the others */
 	unsigned rewrites;		/* number of the source of local names, which nothing frees; UINT_MAX: none */
 	unsigned safe_search;		/* number of that source, lifted by a pause; UINT_MAX: none */
 };
@@ -72,7 +72,10 @@ struct judge_result {
 	unsigned depth;			/* labels of the name that matched; 0 for patterns */
 	uint64_t entry;			/* of the table of names; 0: none */
 	const struct rule *rule;	/* NULL: a plain name */
-	/* What to answer: one alias, or one rcode, drop or TC; or records, whose RRset is all of them of the question's type. */
+	/*
+	 * What to answer: one alias, or one rcode, drop or TC; or records, whose RRset is
+	 * all of them of the question's type.
+	 */
 	const struct rule *rewrite[JUDGE_REWRITES_MAX];
 	unsigned rewrites;
 };
@@ -80,7 +83,10 @@ struct judge_result {
 /* Judge the question's name. */
 void judge_name(const struct judge *j, const struct judge_question *q, struct judge_result *ret);
 
-/* Judge a name of the answer's CNAME chain (q->lower, q->name) after the question was judged "none": rewrites do not apply. */
+/*
+ * Judge a name of the answer's CNAME chain (q->lower, q->name) after the question
+ * was judged "none": rewrites do not apply.
+ */
 void judge_link(const struct judge *j, const struct judge_question *q, struct judge_result *ret);
 
 /* Judge an address of the answer: BLOCK or IMPORTANT_BLOCK with step address, or NONE. */

@@ -17,7 +17,7 @@ enum list_format {
 	LIST_AUTO,			/* each line as what it looks like: one of all these */
 	LIST_DOMAINS,			/* one name a line: that very name; "*.name": the name and all below */
 	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer */
-	LIST_ADBLOCK,			/* rules of ad blockers: "||name^", "-part.", "@@", "/re/", '$' ...; names and hosts lines, too */
+	LIST_ADBLOCK,			/* rules of ad blockers, "||name^", "@@", "/re/", '$' ...; names and hosts lines, too */
 	LIST_WILDCARD,			/* as domains, but "*.name" or "name": the name and all below */
 	LIST_DNSMASQ,			/* address=, server=, local= */
 	LIST_UNBOUND,			/* local-zone:, local-data: */

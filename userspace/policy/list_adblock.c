@@ -233,7 +233,8 @@ static void take_part(struct list_reading *r, const struct pattern *p, const str
 static bool is_name_text(struct list_span s)
 {
 	for (; s.p < s.end; s.p++)
-		if ((unsigned char)*s.p < 0x80 && !((*s.p | 32) >= 'a' && (*s.p | 32) <= 'z') && !(*s.p >= '0' && *s.p <= '9') &&
+		if ((unsigned char)*s.p < 0x80 && !((*s.p | 32) >= 'a' && (*s.p | 32) <= 'z') &&
+		    !(*s.p >= '0' && *s.p <= '9') &&
 		    *s.p != '-' && *s.p != '_' && *s.p != '.')
 			return false;
 	return true;

@@ -148,7 +148,8 @@ bool list_has_modifier(struct list_span s)
 	const char *p;
 
 	for (p = s.p; (p = memchr(p, '$', (size_t)(s.end - p))); p++)
-		if (p + 1 < s.end && (p[1] == '~' || (p[1] >= '0' && p[1] <= '9') || ((p[1] | 32) >= 'a' && (p[1] | 32) <= 'z')))
+		if (p + 1 < s.end && (p[1] == '~' || (p[1] >= '0' && p[1] <= '9') ||
+				      ((p[1] | 32) >= 'a' && (p[1] | 32) <= 'z')))
 			return true;
 	return false;
 }

@@ -43,7 +43,8 @@ static bool read_rcode(struct list_span s, uint16_t *ret)
 		const char *name;
 		uint16_t rcode;
 	} rows[] = {
-		{ "NOERROR", DNS_NOERROR }, { "SERVFAIL", DNS_SERVFAIL }, { "NXDOMAIN", DNS_NXDOMAIN }, { "REFUSED", DNS_REFUSED },
+		{ "NOERROR", DNS_NOERROR }, { "SERVFAIL", DNS_SERVFAIL }, { "NXDOMAIN", DNS_NXDOMAIN },
+		{ "REFUSED", DNS_REFUSED },
 	};
 	unsigned i;
 

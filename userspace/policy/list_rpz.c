@@ -135,7 +135,8 @@ static enum action action_of(const struct record *rec)
 		const char *target;
 		enum action action;
 	} rows[] = {
-		{ ".", ACTION_BLOCK }, { "*.", ACTION_NODATA }, { "rpz-passthru.", ACTION_ALLOW }, { "rpz-drop.", ACTION_DROP },
+		{ ".", ACTION_BLOCK }, { "*.", ACTION_NODATA }, { "rpz-passthru.", ACTION_ALLOW },
+		{ "rpz-drop.", ACTION_DROP },
 		{ "rpz-tcp-only.", ACTION_TCP },
 	};
 	struct list_span target = rec->data;

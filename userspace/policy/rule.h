@@ -53,7 +53,7 @@ struct rule_condition {
 	char tag[RULE_TAGS_MAX][RULE_TAG_TEXT];
 	bool tag_not[RULE_TAGS_MAX];
 	unsigned tags;			/* $ctag: the same */
-	const uint8_t *deny[RULE_DENY_MAX];	/* $denyallow: names (with all below) that are excepted, lower-case wire form */
+	const uint8_t *deny[RULE_DENY_MAX];	/* $denyallow: names (with all below), lower-case wire form */
 	uint16_t deny_len[RULE_DENY_MAX];
 	unsigned denies;
 };
@@ -84,7 +84,7 @@ struct rule_item {
 	bool badfilter;			/* takes away the same rule without $badfilter */
 	const uint8_t *name;		/* NAME and ROUTE: lower-case wire form */
 	uint16_t name_len;
-	const char *pattern;		/* REGEX: PCRE2 syntax, matched without case against the name as text without its final dot */
+	const char *pattern;		/* REGEX: PCRE2, without case, of the name as text without its final dot */
 	size_t pattern_len;
 	bool invert;			/* REGEX: names that do not match (";invert") */
 	struct addr_prefix address;	/* ADDRESS */

@@ -107,7 +107,8 @@ static bool condition_is_good(const struct rule_condition *c)
 {
 	unsigned i;
 
-	if (c->types > RULE_TYPES_MAX || c->clients > RULE_CLIENTS_MAX || c->tags > RULE_TAGS_MAX || c->denies > RULE_DENY_MAX)
+	if (c->types > RULE_TYPES_MAX || c->clients > RULE_CLIENTS_MAX || c->tags > RULE_TAGS_MAX ||
+	    c->denies > RULE_DENY_MAX)
 		return false;
 	for (i = 0; i < c->denies; i++)
 		if (dns_name_len(c->deny[i], c->deny_len[i]) != c->deny_len[i])

@@ -65,7 +65,10 @@ uint64_t rules_regex_limited(const struct rules *r);
 /* The strongest action of a source's regular expressions, a rewrite being MR_ASK; MR_NONE when it has none. */
 enum mr_verdict_kind rules_regex_strength(const struct rules *r, unsigned source);
 
-/* True when some source has a regular expression, or an address rule: then answers must be looked at before the kernel gets them. */
+/*
+ * True when some source has a regular expression, or an address rule: then answers
+ * must be looked at before the kernel gets them.
+ */
 bool rules_have_regex(const struct rules *r);
 bool rules_have_address(const struct rules *r);
 

@@ -54,7 +54,10 @@ void resolver_set_snapshot(struct resolver *r, struct snapshot *s);
 /* Ask again for an answer that nears its end; cheap when that is under way already. */
 void resolver_refresh(struct resolver *r, const struct dns_key *key, uint64_t now_ns);
 
-/* True in the last part of an answer's life, max(TTL / 10, 2 s), when that life is over ten seconds: the kernel's rule too. */
+/*
+ * True in the last part of an answer's life, max(TTL / 10, 2 s), when that life is
+ * over ten seconds: the kernel's rule too.
+ */
 bool resolver_nears_end(const struct dns_answer *a, uint64_t now_ns);
 
 #endif

@@ -202,7 +202,10 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
 	if (q->source == QUERY_BY_NONE)
 		q->source = QUERY_BY_UPSTREAM;
-	/* A failed refresh must not take the place of an answer that still lives; a shared answer is kept by who brought it. */
+	/*
+	 * A failed refresh must not take the place of an answer that still lives; a shared
+	 * answer is kept by who brought it.
+	 */
 	if (!q->shared && q->answer->ttl && (is_result(q->answer) || !q->refresh))
 		cache_put(r->cache, q->answer, now_ns);
 	return STEP_NEXT;

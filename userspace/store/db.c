@@ -145,7 +145,8 @@ static int look_at(sqlite3 *db, const struct db_opts *o, int *ret_version, struc
 		return err_why(reterr, -EPROTONOSUPPORT, "%s: this is a database of another program; move it away", o->path);
 	if (*ret_version > o->version)
 		return err_why(reterr, -EPROTONOSUPPORT, "%s: a newer millraced wrote it (schema %d, this one knows %d): "
-			       "use that version, or move the file away to begin without it", o->path, *ret_version, o->version);
+			       "use that version, or move the file away to begin without it", o->path, *ret_version,
+			       o->version);
 	return *ret_version < 0 ? err_why(reterr, -EBADMSG, "%s: the schema's version is %d", o->path, *ret_version) : 0;
 }
 
@@ -289,7 +290,8 @@ int db_set_aside(const char *path, struct err_at *reterr)
 			break;
 	}
 	if (n > ASIDE_MAX)
-		return err_why(reterr, -EEXIST, "%s: damaged, and so were %u before it, which still lie there: remove some", path, ASIDE_MAX);
+		return err_why(reterr, -EEXIST, "%s: damaged, and so were %u before it, which still lie there: remove some",
+			       path, ASIDE_MAX);
 	/* The log first: beside a new file it would be taken for the new one's. */
 	err = move_part(path, to, "-wal", reterr);
 	if (!err)

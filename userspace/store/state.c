@@ -52,7 +52,8 @@ int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struc
 	}
 	if (db_aside(path, aside, sizeof(aside)))
 		snprintf(s->damage, sizeof(s->damage), "the state database was damaged and lies in %.300s: "
-			 "what millctl had made is not in force unless it was made again; remove that file when it is done with",
+			 "what millctl had made is not in force unless it was made again; "
+			 "remove that file when it is done with",
 			 aside);
 	*ret = s;
 	return 0;

@@ -2,11 +2,14 @@
 /* make.c - the makers of make.h. */
 #include "unit/kern/make.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/count.h"
+#include "policy/filter_build.h"
+#include "policy/judge.h"
 
 struct mr_secret make_secret(unsigned number)
 {
@@ -140,9 +143,9 @@ struct filter *make_filter(const struct mr_secret *s, unsigned count)
 	for (i = 0; i <= count; i++) {
 		snprintf(name, sizeof(name), "n%u.example", i);
 		k = make_key(i ? name : "blocked.example", DNS_A);
-		assert_int_equal(filter_builder_add(b, k.name, k.name_len, true, 0, FILTER_BLOCK), 1);
+		assert_int_equal(filter_builder_put(b, k.name, k.name_len, RULE_SUBTREE, 0, FILTER_BLOCK), 0);
 	}
-	assert_int_equal(filter_builder_write(b, path, &asked, &e), 0);
+	assert_int_equal(filter_write(b, 0, path, &asked, &e), 0);
 	filter_builder_free(b);
 	assert_int_equal(filter_open(path, s, &f, &e), 0);
 	unlink(path);
@@ -151,10 +154,23 @@ struct filter *make_filter(const struct mr_secret *s, unsigned count)
 
 struct mr_verdict *make_verdicts(const struct filter *f)
 {
-	static const bool uses[1] = { true };
-	const struct filter_group g = { uses, 1 };
+	static _Atomic uint8_t uses = 1;
+	const struct judge_group g = { &uses, 1 };
+	struct filter_members *members = filter_members_copy(f);
+	struct rules_builder *b = rules_builder_new();
+	struct judge j = { .members = members, .group = &g, .groups = 1, .rewrites = UINT_MAX, .safe_search = UINT_MAX };
+	struct rules *none = NULL;
+	struct mr_verdict *v;
 
-	return filter_verdicts(f, &g, 1);
+	assert_non_null(members);
+	assert_non_null(b);
+	assert_int_equal(rules_builder_make(b, &none), 0);
+	j.rules = none;
+	v = judge_verdicts(&j);
+	rules_free(none);
+	rules_builder_free(b);
+	filter_members_free(members);
+	return v;
 }
 
 enum mr_verdict_kind judge(const struct filter_view *v, const struct mr_secret *s, const char *name)

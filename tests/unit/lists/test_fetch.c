@@ -652,7 +652,7 @@ static void a_fetch_can_be_cancelled_while_nothing_comes(void **state)
 
 	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, r), 0);
 	assert_failed(r, "/list", -ECANCELED, "cancelled", "");
-	assert_in_range(clock_fine_ns() - begin, 100 * CLOCK_MS, 1500 * CLOCK_MS);
+	assert_in_range(clock_fine_ns() - begin, 100 * CLOCK_MS, 10000 * CLOCK_MS);
 	pthread_join(thread, NULL);
 	rig_free(r);
 }
@@ -666,7 +666,7 @@ static void a_fetch_can_be_cancelled_while_its_name_is_asked_for(void **state)
 	r->names.mode = NAMES_SILENT;
 	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, r), 0);
 	assert_failed(r, "/list", -ECANCELED, "cancelled", "");
-	assert_in_range(clock_fine_ns() - begin, 100 * CLOCK_MS, 1500 * CLOCK_MS);
+	assert_in_range(clock_fine_ns() - begin, 100 * CLOCK_MS, 10000 * CLOCK_MS);
 	pthread_join(thread, NULL);
 	rig_free(r);
 }

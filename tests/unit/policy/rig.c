@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rig.c - the small filter of rig.h. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,11 @@
 
 struct mr_secret secret;
 char folder[64], path[96];
-static const bool all[FILTER_LISTS_MAX] = { [0 ... FILTER_LISTS_MAX - 1] = true };
-const struct filter_group everything = { all, FILTER_LISTS_MAX };
+static _Atomic uint8_t all[FILTER_LISTS_MAX] = { [0 ... FILTER_LISTS_MAX - 1] = 1 };
+const struct judge_group everything = { all, FILTER_LISTS_MAX };
 
-static const bool some[LISTS] = { true, false, true, false }, none[LISTS];
-const struct filter_group groups[GROUPS] = { { all, FILTER_LISTS_MAX }, { some, LISTS }, { none, LISTS } };
+static _Atomic uint8_t some[LISTS] = { 1, 0, 1, 0 }, none[LISTS];
+const struct judge_group groups[GROUPS] = { { all, FILTER_LISTS_MAX }, { some, LISTS }, { none, LISTS } };
 
 static const struct {
 	const char *name;
@@ -67,11 +68,24 @@ int teardown(void **state)
 	return rmdir(folder);
 }
 
+int add_wire(struct filter_builder *b, const uint8_t *wire, uint16_t len, bool subtree, unsigned list,
+	     enum filter_action action)
+{
+	struct filter_repeats before = { 0 }, r = { 0 };
+	int err = filter_builder_settle(b, &before);
+
+	if (!err)
+		err = filter_builder_put(b, wire, len, subtree ? RULE_SUBTREE : RULE_EXACT, list, action);
+	if (!err)
+		err = filter_builder_settle(b, &r);
+	return err ? err : !(r.exact + r.subtree + r.allow);
+}
+
 int add(struct filter_builder *b, const char *name, bool subtree, unsigned list, enum filter_action action)
 {
 	uint8_t wire[300];
 
-	return filter_builder_add(b, wire, name_wire(name, wire), subtree, list, action);
+	return add_wire(b, wire, name_wire(name, wire), subtree, list, action);
 }
 
 struct filter *compile(struct filter_builder *b, uint64_t *ret_asked)
@@ -80,17 +94,36 @@ struct filter *compile(struct filter_builder *b, uint64_t *ret_asked)
 	struct err_at e = { 0 };
 	uint64_t asked = 0;
 
-	if (filter_builder_write(b, path, &asked, &e) || filter_open(path, &secret, &f, &e))
+	if (filter_write(b, 0, path, &asked, &e) || filter_open(path, &secret, &f, &e))
 		fail_msg("%s", e.why);
 	if (ret_asked)
 		*ret_asked = asked;
 	return f;
 }
 
-void world_open(struct world *w, struct filter *f, const struct filter_group *g, unsigned count)
+static struct mr_verdict *make_verdicts(const struct filter *f, const struct judge_group *g, unsigned count)
+{
+	struct filter_members *members = filter_members_copy(f);
+	struct rules_builder *b = rules_builder_new();
+	struct judge j = { .members = members, .group = g, .groups = count, .rewrites = UINT_MAX, .safe_search = UINT_MAX };
+	struct rules *no_rules = NULL;
+	struct mr_verdict *v;
+
+	assert_non_null(members);
+	assert_non_null(b);
+	assert_int_equal(rules_builder_make(b, &no_rules), 0);
+	j.rules = no_rules;
+	v = judge_verdicts(&j);
+	rules_free(no_rules);
+	rules_builder_free(b);
+	filter_members_free(members);
+	return v;
+}
+
+void world_open(struct world *w, struct filter *f, const struct judge_group *g, unsigned count)
 {
 	w->f = f;
-	w->verdicts = filter_verdicts(f, g, count);
+	w->verdicts = make_verdicts(f, g, count);
 	assert_non_null(w->verdicts);
 	w->unit = *filter_unit(f);
 	w->unit.groups = count;

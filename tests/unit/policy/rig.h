@@ -11,23 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "policy/filter.h"
+#include "policy/filter_build.h"
+#include "policy/judge.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 #define LISTS 4
 
 extern struct mr_secret secret;
 extern char folder[64], path[96];	/* of the test; of the compiled filter in it */
-extern const struct filter_group everything;
+extern const struct judge_group everything;
 
 /* 0: all lists; 1: lists 0 and 2; 2: none. */
 #define GROUPS 3
-extern const struct filter_group groups[GROUPS];
+extern const struct judge_group groups[GROUPS];
 
 /* A secret and a folder for the group of tests; the folder goes. */
 int setup(void **state);
 int teardown(void **state);
 
+/* 1 when it is new for that list, 0 when it is not, or as filter_builder_put(). */
+int add_wire(struct filter_builder *b, const uint8_t *wire, uint16_t len, bool subtree, unsigned list,
+	     enum filter_action action);
 int add(struct filter_builder *b, const char *name, bool subtree, unsigned list, enum filter_action action);
 
 /* A builder with the usual names; the caller frees it. */
@@ -44,7 +48,7 @@ struct world {
 };
 
 /* Takes @f. */
-void world_open(struct world *w, struct filter *f, const struct filter_group *g, unsigned count);
+void world_open(struct world *w, struct filter *f, const struct judge_group *g, unsigned count);
 void world_close(struct world *w);
 
 struct filter_result find_wire(const struct world *w, const uint8_t *wire, uint16_t len, unsigned group);

@@ -90,8 +90,8 @@ static void builder_refuses_what_it_cannot_hold(void **state)
 	struct filter_builder *b = filter_builder_new(&secret);
 
 	assert_int_equal(add(b, "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q", false, 0, FILTER_BLOCK), -ENAMETOOLONG);
-	assert_int_equal(filter_builder_add(b, overrun, 2, false, 0, FILTER_BLOCK), -EINVAL);
-	assert_int_equal(filter_builder_add(b, cut, sizeof(cut), false, 0, FILTER_BLOCK), -EINVAL);
+	assert_int_equal(add_wire(b, overrun, 2, false, 0, FILTER_BLOCK), -EINVAL);
+	assert_int_equal(add_wire(b, cut, sizeof(cut), false, 0, FILTER_BLOCK), -EINVAL);
 	assert_int_equal(add(b, "a.example", false, FILTER_LISTS_MAX, FILTER_BLOCK), -EINVAL);
 	assert_int_equal(add(b, "a.example", false, FILTER_LISTS_MAX - 1, FILTER_BLOCK), 1);
 	filter_builder_free(b);
@@ -171,7 +171,7 @@ static void fill(struct filter_builder *b, unsigned count)
 	unsigned i;
 
 	for (i = 0; i < count; i++)
-		assert_int_equal(filter_builder_add(b, wire, numbered(wire, i, "in.example"), i % 2, 0, FILTER_BLOCK), 1);
+		assert_int_equal(add_wire(b, wire, numbered(wire, i, "in.example"), i % 2, 0, FILTER_BLOCK), 1);
 }
 
 /* Every one of @count is there, of as many others none. */
@@ -304,7 +304,7 @@ static int take(void *arg, const struct rule_item *item)
 	bool subtree = item->reach == RULE_SUBTREE;
 	bool allow = item->action == FILTER_ALLOW;
 
-	return filter_builder_add(arg, name, len, subtree, 0, allow ? FILTER_ALLOW : FILTER_BLOCK);
+	return add_wire(arg, name, len, subtree, 0, allow ? FILTER_ALLOW : FILTER_BLOCK);
 }
 
 struct looking {

@@ -208,12 +208,12 @@ static void failed_write_leaves_the_old_file(void **state)
 	filter_free(compile(b, NULL));
 	snprintf(temporary, sizeof(temporary), "%s.new", path);
 	assert_int_equal(mkdir(temporary, 0700), 0);	/* in the way of the temporary file */
-	assert_int_equal(filter_builder_write(b, path, &asked, &e), -EISDIR);
+	assert_int_equal(filter_write(b, 0, path, &asked, &e), -EISDIR);
 	assert_non_null(strstr(e.why, temporary));
 	assert_int_equal(rmdir(temporary), 0);
 	assert_int_equal(try_open(NULL), 0);
 	snprintf(nowhere, sizeof(nowhere), "%s/no/such/folder", folder);
-	assert_int_equal(filter_builder_write(b, nowhere, &asked, &e), -ENOENT);
+	assert_int_equal(filter_write(b, 0, nowhere, &asked, &e), -ENOENT);
 	filter_builder_free(b);
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "policy/filter_build.h"
 #include "policy/secret.h"
 #include "unit/policy/item_text.h"
 #include "unit/policy/names.h"
@@ -256,7 +257,15 @@ static void skipped_text(const struct list_report *r, char *ret, size_t size)
 
 static int build(void *arg, const struct rule_item *i)
 {
-	return rule_is_plain(i) ? filter_builder_add(arg, i->name, i->name_len, i->reach == RULE_SUBTREE, 0, i->action) : 1;
+	struct filter_repeats r = { 0 };
+	int err;
+
+	if (!rule_is_plain(i))
+		return 1;
+	err = filter_builder_put(arg, i->name, i->name_len, i->reach, 0, i->action);
+	if (!err)
+		err = filter_builder_settle(arg, &r);
+	return err ? err : !(r.exact + r.subtree + r.allow);
 }
 
 static void parse_into_filter(const char *text, size_t size, enum list_format format, struct list_report *r)
