@@ -6,7 +6,7 @@
  * The first octet chooses: even, the rest is a file of rules; odd, it is a
  * pattern and texts, a line each.
  *
- * fuzz-sources: userspace/policy/regex*.c userspace/policy/rules*.c userspace/policy/rule_pack.c userspace/dns/name.c userspace/dns/msg.c userspace/base/arena.c userspace/base/addr.c userspace/base/random.c userspace/base/bug.c userspace/base/log.c
+ * fuzz-sources: userspace/policy/regex*.c userspace/policy/rules*.c userspace/policy/rule_pack.c userspace/policy/count.c userspace/base/count.c userspace/dns/name.c userspace/dns/msg.c userspace/base/arena.c userspace/base/addr.c userspace/base/random.c userspace/base/bug.c userspace/base/log.c
  */
 #include <stdlib.h>
 #include <string.h>
