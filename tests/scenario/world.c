@@ -241,7 +241,6 @@ static int make_filter(struct world *w, struct snapshot *s)
 	};
 	s->owned.verdicts = judge_verdicts(&s->judge);
 	s->judge.filter.verdicts = s->owned.verdicts;
-	s->filter = s->judge.filter;
 	return s->owned.verdicts ? 0 : -ENOMEM;
 }
 
@@ -250,10 +249,6 @@ static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
-	s->block.mode = (uint8_t)f->filter_block_mode;
-	s->block.ttl = f->filter_block_ttl;
-	memcpy(s->block.ipv4, f->filter_block_ipv4.ip + 12, sizeof(s->block.ipv4));
-	memcpy(s->block.ipv6, f->filter_block_ipv6.ip, sizeof(s->block.ipv6));
 	s->udp.recursion = f->upstreams_servers.count > 0;
 	s->udp.udp_max = 1232;
 	s->tcp = s->udp;
@@ -266,12 +261,12 @@ static void derive(struct snapshot *s)
 	s->prefetch = f->cache_prefetch;
 }
 
-static void group_of(const struct snapshot *s, struct mr_block *ret)
+static void block_as(const struct config *f, struct mr_block *ret)
 {
-	ret->mode = s->block.mode;
-	ret->ttl = s->block.ttl;
-	memcpy(&ret->ipv4, s->block.ipv4, 4);
-	memcpy(ret->ipv6, s->block.ipv6, 16);
+	ret->mode = (uint8_t)f->filter_block_mode;
+	ret->ttl = f->filter_block_ttl;
+	memcpy(&ret->ipv4, f->filter_block_ipv4.ip + 12, sizeof(ret->ipv4));
+	memcpy(ret->ipv6, f->filter_block_ipv6.ip, sizeof(ret->ipv6));
 }
 
 static struct config *copy_config(const struct config *from)
@@ -321,7 +316,7 @@ int world_snapshot(struct world *w)
 		return err;
 	}
 	derive(s);
-	group_of(s, &w->group[0].block);
+	block_as(s->config, &w->group[0].block);
 	resolver_set_snapshot(&w->resolver, s);
 	w->running = true;
 	return 0;

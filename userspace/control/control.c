@@ -77,7 +77,7 @@ static void log_lists(const struct control *c)
 		log_warn("list %s is not in force: %s%s%s", l->at[i].name, l->at[i].file ? l->at[i].file : "",
 			 l->at[i].file ? ": " : "", c->lists[i].error);
 	}
-	log_info("filter in force: entries: %llu, lists: %u%s", (unsigned long long)c->snapshot->filter.unit->entries,
+	log_info("filter in force: entries: %llu, lists: %u%s", (unsigned long long)c->snapshot->judge.filter.unit->entries,
 		 loaded, c->lists ? "" : ", as compiled by an earlier run");
 }
 

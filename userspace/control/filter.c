@@ -180,7 +180,6 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 		err = publish_names(c, s->config);
 	if (!err)
 		err = kern_filter_publish(c->kern, made->filter, v, s->judge.groups, &s->judge.filter, &mapped, reterr);
-	s->filter = s->judge.filter;
 	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
 	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
 		kern_flush_all(c->kern);
@@ -193,8 +192,8 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 		v = NULL;
 	}
 	if (!err)
-		c->filter_bytes = mapped ? 0 : ((uint64_t)s->filter.unit->bucket_mask + 1) * sizeof(struct mr_filter_bucket) +
-						       ((uint64_t)s->filter.unit->bloom_mask + 1) * sizeof(uint64_t);
+		c->filter_bytes = mapped ? 0 : (s->judge.filter.unit->bucket_mask + 1ULL) * sizeof(struct mr_filter_bucket) +
+						       (s->judge.filter.unit->bloom_mask + 1ULL) * sizeof(uint64_t);
 	free(v);
 	compiled_done(made);
 	return err;

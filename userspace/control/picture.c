@@ -54,7 +54,7 @@ static int make_status(struct control *c, void *arg)
 	s->servers = f->upstreams_servers.count;
 	memcpy(s->server, f->upstreams_servers.at, s->servers * sizeof(s->server[0]));
 	kern_status(c->kern, &s->kern);
-	s->filter_entries = c->snapshot->filter.unit->entries;
+	s->filter_entries = c->snapshot->judge.filter.unit->entries;
 	s->filter_asked = c->filter_asked;
 	s->lists = f->filter_lists.count;
 	objects_status(c, s);

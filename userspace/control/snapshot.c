@@ -13,10 +13,6 @@ static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
-	s->block.mode = (uint8_t)f->filter_block_mode;
-	s->block.ttl = f->filter_block_ttl;
-	memcpy(s->block.ipv4, f->filter_block_ipv4.ip + 12, sizeof(s->block.ipv4));
-	memcpy(s->block.ipv6, f->filter_block_ipv6.ip, sizeof(s->block.ipv6));
 	s->udp.recursion = f->upstreams_servers.count > 0;
 	s->udp.udp_max = MR_EDNS_SIZE;
 	s->tcp = s->udp;

@@ -22,7 +22,6 @@ struct snapshot {
 	struct clients *clients;	/* owned */
 	struct who_table *who;		/* names and tags of clients; owned, or the base's */
 	struct judge judge;		/* what the filter says */
-	struct filter_view filter;	/* that of judge */
 	struct snapshot_owned {
 		struct filter *filter;	/* NULL when the view is of the kernel's maps */
 		struct mr_verdict *verdicts;
@@ -33,7 +32,6 @@ struct snapshot {
 	} owned;			/* nothing, with a base */
 	const struct mr_secret *secret;	/* lives as long as the process */
 	/* derived from config, so that the query path need not */
-	struct dns_block block;
 	struct dns_reply_limits udp;
 	struct dns_reply_limits tcp;
 	struct dns_ttl_limits ttl;

@@ -126,7 +126,7 @@ static void an_edge_that_is_not_taken_is_tried_again(void **state)
 	h.c.snapshot = s;
 	/* as if the schedule had been over, in the judge and in the kernel */
 	atomic_store(&s->judge.group[0].uses[n.rules], 0);
-	memset(s->owned.verdicts, 0, s->filter.unit->sets * sizeof(*s->owned.verdicts));
+	memset(s->owned.verdicts, 0, s->judge.filter.unit->sets * sizeof(*s->owned.verdicts));
 	assert_int_equal(ask(s, A_EXAMPLE), MR_NONE);
 	h.c.kern = h.strange;		/* which has no filter yet */
 	schedule_edge(&h.c, schedule_now_s());
