@@ -340,6 +340,11 @@ void world_ask(struct world *w, struct world_client *c, enum query_proto proto, 
 {
 	c->ended = false;
 	c->query = query_new(&w->resolver, proto, msg, len, from, from, w->now_ns, on_done, c);
+	/* as server/ does it: UDP in a row, TCP at once */
+	if (proto == QUERY_UDP) {
+		query_ahead(c->query);
+		query_ahead_answer(c->query);
+	}
 	query_start(c->query);
 }
 

@@ -67,6 +67,7 @@ static void set_name(struct query *q, const uint8_t *name, uint16_t len)
 	memset(q->key.name, 0, sizeof(q->key.name));
 	memcpy(q->key.name, name, len);
 	q->key.name_len = len;
+	q->hash = 0;
 	memset(q->name, 0, sizeof(*q->name));
 	memcpy(q->name->text, name, len);
 	q->name->len = len;
