@@ -49,6 +49,18 @@ static void on_poll(uv_timer_t *t)
 	kern_events_poll(c->kern, on_kernel_event, c);
 }
 
+static void check_pins(struct control *c)
+{
+	struct err_at at = { 0 };
+	int err = kern_pins_check(c->kern, &at);
+
+	if (err > 0)
+		log_warn("somebody removed pins, they are there again: %s", at.why);
+	else if (err && !c->pins_missing)
+		log_err("somebody removed pins, and they cannot be made again, which is tried each second: %s", at.why);
+	c->pins_missing = err < 0;
+}
+
 /* Each second.  The monotonic clock stands still in suspend: what was cached is then older than it looks. */
 static void on_second(uv_timer_t *t)
 {
@@ -57,6 +69,7 @@ static void on_second(uv_timer_t *t)
 	struct control_flushed ignored;
 
 	kern_links_check(c->kern);
+	check_pins(c);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
