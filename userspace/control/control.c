@@ -251,11 +251,12 @@ static int read_effective(struct control *c, struct config **ret, char **ret_tex
 	return 0;
 }
 
-/* Everything that needs root, in order, then root goes. */
+/* Everything that needs root, in order, then root goes.  @config is the file's alone, and kept. */
 static int start_privileged(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
 {
 	int err;
 
+	c->begun = config;
 	resolve_user(c, config);
 	err = state_folders(config, c->uid, c->gid, reterr);
 	if (!err)
@@ -266,8 +267,6 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
 		err = objects_open(c, config->state, reterr);
-	config_free(config);
-	config = NULL;
 	if (!err && neigh_open(c->loop, &c->neigh, reterr))
 		log_warn("groups by hardware address hold for what the packet path answers alone: %s", reterr->why);
 	if (!err)
@@ -302,6 +301,7 @@ static void free_all(struct control *c, bool detach)
 	state_close(c->objects);
 	left_outs_done(&c->left_out);
 	left_outs_done(&c->left_out_next);
+	config_free(c->begun);
 	free(c->text);
 	free(c->lists);
 	free(c->list_names);

@@ -54,6 +54,7 @@ struct control {
 	size_t text_size;
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
 	struct config_addrs listen;	/* the same */
+	struct config *begun;		/* the file at the start: what of it waits for the next is seen against this */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;
