@@ -123,7 +123,7 @@ def test_memory_does_not_grow(lab, listed, tmp_path):
         dropped += w.check(load, result)
         return result["sent"]
 
-    run(100000)
+    run(each)		# the caches, and what so many queries at once take of the heap
     sizes = [d.rss()]
     sent = 0
     for _ in range(rounds):
