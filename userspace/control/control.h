@@ -85,6 +85,8 @@ struct control_list {
 	int64_t next_try_s;
 };
 
+#define CONTROL_WAITING_MAX 32
+
 struct control_status {
 	char version[32];
 	int pid;
@@ -108,6 +110,8 @@ struct control_status {
 	uint64_t reloads;
 	uint64_t reloads_failed;
 	char reload_error[512];		/* of the last failed one since the last good one; "" otherwise */
+	unsigned waiting;
+	const char *wait[CONTROL_WAITING_MAX];	/* options whose new value waits for the next start; live for ever */
 };
 int control_status(struct control *c, struct control_status *ret);
 

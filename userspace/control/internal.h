@@ -54,6 +54,7 @@ struct control {
 	size_t text_size;
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
 	struct config_addrs listen;	/* the same */
+	struct config *begun;		/* the file at the start: what of it waits for the next is seen against this */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;
@@ -71,6 +72,7 @@ struct control {
 	uint64_t filter_asked;
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
+	bool pins_missing;		/* and it has been said */
 	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */

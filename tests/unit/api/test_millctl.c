@@ -80,6 +80,8 @@ static const struct run_case {
 	  "eth1       generic  dumb    down  no native XDP; use another driver\n", NULL },
 	{ "status shows what was made",         "-s @ status", 0,
 	  "  objects    3 made with millctl, 2 pauses; 1 more are not in force: group mine: managed by file\n", NULL },
+	{ "status shows what waits for the next start", "-s @ status", 0,
+	  "  waiting    for the next start: server.listen, state\n", NULL },
 	{ "status shows lists",                 "-s @ status", 0, "starter     13        1           0        2  in force\n", NULL },
 	{ "status shows limits",                "-s @ status", 0, "  - frames grow by at most 230 bytes\n", NULL },
 	{ "status shows who answered",          "-s @ status", 0, "900 in the kernel (90.0 %), 100 passed to the daemon", NULL },
