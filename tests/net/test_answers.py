@@ -128,6 +128,16 @@ def test_a_chain_to_a_blocked_name_is_blocked_by_the_kernel(pair):
     assert (reply.by, reply.data, reply.ede) == ("kernel", ["A 0.0.0.0"], [15])
 
 
+def test_an_https_record_of_a_blocked_target_is_blocked_by_the_kernel_and_why_names_it(pair):
+    fast, _ = pair
+    for _ in range(4):
+        reply = fast.ask("totarget.up.test", "HTTPS", edns=0)
+    assert (reply.by, reply.data, reply.ede) == ("kernel", [], [15])
+    why = fast.get("why", name="totarget.up.test", client=lane.CLIENT4, type="HTTPS")
+    assert why["kernel"]["chain_set"], why["kernel"]
+    assert (why["daemon"]["step"], why["daemon"]["link"]) == ("link", "exact.blocked.test")
+
+
 @pytest.mark.parametrize("name", ["ExAcT.bLoCkEd.TeSt", "TWO.up.TEST"])
 def test_the_letters_of_the_question_come_back_as_they_were(pair, name):
     reply = both(pair, name)

@@ -51,7 +51,7 @@ struct judge_question {
 	ROW(rule,    "a rule with a condition") \
 	ROW(regex,   "a regular expression") \
 	ROW(rewrite, "a rewrite") \
-	ROW(link,    "a name in the answer's CNAME chain") \
+	ROW(link,    "a name that the answer leads to") \
 	ROW(address, "an address in the answer") \
 	ROW(many,    "the name is on too many combinations of lists to tell them apart")
 
@@ -84,7 +84,7 @@ struct judge_result {
 void judge_name(const struct judge *j, const struct judge_question *q, struct judge_result *ret);
 
 /*
- * Judge a name of the answer's CNAME chain (q->lower, q->name) after the question
+ * Judge a name that the answer leads to (q->lower, q->name; dns/leads.h) after the question
  * was judged "none": rewrites do not apply.
  */
 void judge_link(const struct judge *j, const struct judge_question *q, struct judge_result *ret);

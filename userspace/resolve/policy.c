@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* policy.c - asks the judge, and does what it says. */
 #include <string.h>
-#include "dns/local.h"
+#include "dns/leads.h"
 #include "resolve/ops.h"
 #include "resolve/policy.h"
 #include "resolve/resolver.h"
