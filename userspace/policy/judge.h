@@ -42,6 +42,7 @@ struct judge_question {
 	unsigned group;
 	bool paused;			/* blocks and safe search are lifted */
 	const struct who *who;		/* may be NULL */
+	uint32_t *steps;		/* that patterns may still take for the query; NULL: REGEX_STEPS_MAX for this name */
 };
 
 /* The step that decided, for "why"; texts in judge_step_texts. */
@@ -93,7 +94,11 @@ void judge_link(const struct judge *j, const struct judge_question *q, struct ju
 void judge_address(const struct judge *j, const struct judge_question *q, const uint8_t ip[16],
 		   struct judge_result *ret);
 
-/* True when a regular expression of any source matches the name: an answer that holds it is not for the kernel alone. */
+/*
+ * True when a regular expression of any source matches the name, or may: an answer that holds it is not for the
+ * kernel alone.  @steps as in struct judge_question.
+ */
+bool judge_asks_within(const struct judge *j, const uint8_t *lower, uint16_t len, uint32_t *steps);
 bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len);
 
 /**

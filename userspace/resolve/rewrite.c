@@ -77,7 +77,7 @@ static void judge_alias(struct query *q)
 {
 	struct judge_question ask = {
 		.lower = q->key.name, .len = q->key.name_len, .qtype = q->key.qtype, .group = q->group,
-		.paused = q->paused, .who = &q->who,
+		.paused = q->paused, .who = &q->who, .steps = &q->steps,
 	};
 
 	ask.name = mr_name_hash(q->name, q->snapshot->secret) ? NULL : q->name;
