@@ -68,7 +68,7 @@ struct control {
 	unsigned workers;
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct list_state *lists;	/* one for each of the configuration's lists */
-	uint64_t filter_asked;
+	uint64_t filter_asked, filter_untold;
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
 	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
