@@ -147,6 +147,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 {
 	struct table *t = table_new("ll");
 	char line[1024];
+	int at;
 
 	printf("millraced %s, pid %llu, user %s, up %s\n", ctl_text(o, "version"), (unsigned long long)ctl_number(o, "pid"),
 	       ctl_text(o, "user"), show_duration(ctl_number(o, "uptime_s")));
@@ -155,9 +156,12 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	table_row(t, "upstreams", show_words(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
 	table_row(t, "workers", show_number(ctl_number(o, "workers")));
 	add_fastpath(t, o);
-	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s",
-		 show_number(ctl_number(o, "filter.entries")),
-		 show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
+	at = snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s",
+		      show_number(ctl_number(o, "filter.entries")),
+		      show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
+	if (ctl_number(o, "filter.untold"))
+		snprintf(line + at, sizeof(line) - (size_t)at, ", blocked in every group: %s",
+			 show_number(ctl_number(o, "filter.untold")));
 	table_row(t, "filter", line);
 	add_objects(t, o);
 	add_counts(t, stats);

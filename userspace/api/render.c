@@ -124,15 +124,20 @@ static json_t *waiting(const struct control_status *s)
 	return all;
 }
 
+static json_t *filter(const struct control_status *s)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "entries", render_u64(s->filter_entries), "asked", render_u64(s->filter_asked),
+			 "untold", render_u64(s->filter_untold), "lists", render_u64(s->lists));
+}
+
 json_t *render_status(const struct control_status *s)
 {
-	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:{s:o, s:o, s:o, s:o}}", "version",
+	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "version",
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
 			 addresses(s->server, BOUND(s->servers, s->server)), "fastpath", fastpath(&s->kern), "filter",
-			 "entries", render_u64(s->filter_entries), "asked", render_u64(s->filter_asked), "lists",
-			 render_u64(s->lists), "objects", objects(s), "reloads", "done", render_u64(s->reloads), "failed",
+			 filter(s), "objects", objects(s), "reloads", "done", render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error), "waiting", waiting(s));
 }
 

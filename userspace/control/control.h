@@ -100,7 +100,8 @@ struct control_status {
 	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
-	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */
+	uint64_t filter_asked;		/* names on combinations of lists that the kernel has no number for: the daemon judges them */
+	uint64_t filter_untold;		/* of those, such as it had no room for either: blocked in every group */
 	unsigned lists;
 	unsigned objects;		/* made at run time and in force */
 	unsigned objects_left_out;	/* made, but they cannot be in force beside what the file says */

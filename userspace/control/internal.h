@@ -69,7 +69,7 @@ struct control {
 	unsigned workers;
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct list_state *lists;	/* one for each of the configuration's lists */
-	uint64_t filter_asked;
+	uint64_t filter_asked, filter_untold;
 	const struct rules *patterns;	/* whose count of names with too many steps has been told */
 	uint64_t patterns_told;
 	uint64_t patterns_next_ns;	/* not again before */

@@ -64,6 +64,7 @@ static int make_status(struct control *c, void *arg)
 	kern_status(c->kern, &s->kern);
 	s->filter_entries = c->snapshot->judge.filter.unit->entries;
 	s->filter_asked = c->filter_asked;
+	s->filter_untold = c->filter_untold;
 	s->lists = f->filter_lists.count;
 	objects_status(c, s);
 	s->reloads = c->reloads;

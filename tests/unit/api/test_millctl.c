@@ -83,6 +83,7 @@ static const struct run_case {
 	{ "status shows what waits for the next start", "-s @ status", 0,
 	  "  waiting    for the next start: server.listen, state\n", NULL },
 	{ "status shows lists",                 "-s @ status", 0, "starter     13        1           0        2  in force\n", NULL },
+	{ "status shows what is left to the daemon", "-s @ status", 0, "left to the daemon: 5,000, blocked in every group: 7\n", NULL },
 	{ "status shows limits",                "-s @ status", 0, "  - frames grow by at most 230 bytes\n", NULL },
 	{ "status shows who answered",          "-s @ status", 0, "900 in the kernel (90.0 %), 100 passed to the daemon", NULL },
 	{ "stats shows counters with help",     "-s @ stats", 0, "blocked                 300  answered: blocked by the filter\n", NULL },
