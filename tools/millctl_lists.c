@@ -103,7 +103,7 @@ static void print_text(const char *file, const struct list_report *r)
 {
 	unsigned i;
 
-	printf("%s: %s lines\n\nkept\n", file, show_number(r->lines));
+	printf("%s: %s\n\nkept\n", file, show_count(r->lines, "line", "lines"));
 	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		printf("  %-12s %12s  %s\n", kept[i].name, show_number(kept_count(r, i)), kept[i].what);
 	if (r->bad)

@@ -245,7 +245,7 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
 		goto out;
 	sources_number(config, &n);
 	compile_lists(to, n.lists);
-	err = feed_all(c, config, mode, to, j.states, reterr);
+	err = feed_all(c, config, mode, to, j.states, &j.bad_rules, reterr);
 	if (!err)
 		err = finish(c, to, mode, &j, reterr);
 	if (err)
@@ -261,6 +261,7 @@ out:
 void filter_job_done(struct filter_job *j)
 {
 	compiled_done(&j->made);
+	left_outs_done(&j->bad_rules);
 	free(j->states);
 	*j = (struct filter_job){ 0 };
 }
@@ -287,6 +288,9 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 		free(c->lists);
 		c->lists = j->states;
 		j->states = NULL;
+		left_outs_done(&c->bad_rules);
+		c->bad_rules = j->bad_rules;
+		j->bad_rules = (struct left_outs){ 0 };
 		c->filter_asked = asked;
 	}
 	filter_job_done(j);
