@@ -89,8 +89,10 @@ void list_give(struct list_reading *r, struct rule_item *i)
 		r->report->duplicates++;
 	else if (err == -ENAMETOOLONG)
 		list_skip(r, LIST_SKIP_deep);
-	else if (err == -EINVAL && i->kind == RULE_REGEX)
+	else if (err == -EINVAL && i->kind == RULE_REGEX) {
+		list_fault(r, (struct list_span){ i->pattern, i->pattern + i->pattern_len }, "a regular expression of PCRE2");
 		list_skip(r, LIST_SKIP_regex);
+	}
 	else if (err == -ENOSPC)
 		list_skip(r, LIST_SKIP_full);
 	else
@@ -137,6 +139,8 @@ bool list_take_name(struct list_reading *r, struct list_span word)
 {
 	int bad = list_name_read(word, &r->name);
 
+	if (bad)
+		list_fault_name(r, word);
 	if (bad)
 		list_skip(r, list_is_address(word, NULL) ? LIST_SKIP_address : (enum list_skip)bad);
 	return !bad;
@@ -196,6 +200,7 @@ static void judge(struct list_reading *r, struct list_span s)
 {
 	const char *start = s.p;
 
+	r->fault.expected = NULL;
 	if (s.end - s.p > LINE_MAX_BYTES) {
 		r->line.end = r->line.p + 80;
 		list_skip(r, LIST_SKIP_too_long);
@@ -208,8 +213,10 @@ static void judge(struct list_reading *r, struct list_span s)
 	r->indented = s.p > start;
 	if (s.p == s.end || is_remark(r, s))
 		list_skip(r, LIST_SKIP_empty);
-	else if (!take(r, s))
+	else if (!take(r, s)) {
+		list_fault_line(r, s, list_why(s));
 		list_skip(r, list_why(s));
+	}
 }
 
 /* Which short ways a format knows. */
@@ -272,7 +279,8 @@ static const char *take_fast(struct list_reading *r, const char *line, const cha
 int list_parse(const char *text, size_t size, enum list_format format, bool allow, list_sink sink, void *arg,
 	       struct list_report *ret)
 {
-	struct list_reading r = { .format = format, .allow = allow, .sink = sink, .arg = arg, .report = ret };
+	struct list_reading r = { .format = format, .allow = allow, .sink = sink, .arg = arg, .report = ret,
+				  .text = { text, text + size } };
 	const char *p = text, *end = text + size, *eol;
 
 	if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3))
@@ -288,5 +296,6 @@ int list_parse(const char *text, size_t size, enum list_format format, bool allo
 		r.line = (struct list_span){ p, eol };
 		judge(&r, r.line);
 	}
+	list_fault_report(&r);
 	return r.err;
 }

@@ -40,7 +40,7 @@ extern const char *const list_format_names[LIST_FORMATS];
 	ROW(address,      "an address where a name is expected") \
 	ROW(cosmetic,     "a rule for page elements") \
 	ROW(path,         "a rule for a path or a part of an URL") \
-	ROW(modifier,     "a rule with a modifier that is not known, so its meaning is not") \
+	ROW(modifier,     "a rule with a modifier, or a value of one, that is not known, so its meaning is not") \
 	ROW(rewrite,      "a rewrite whose answer cannot be made") \
 	ROW(regex,        "a regular expression that does not compile") \
 	ROW(trigger,      "an RPZ trigger that is not supported (client address, NSDNAME, NSIP)") \
@@ -60,6 +60,12 @@ extern const char *const list_skip_texts[LIST_SKIP_COUNT];
 
 #define LIST_EXAMPLES 3
 
+/* The place in a text, and what was expected there. */
+struct list_fault {
+	size_t offset, size;
+	const char *expected;		/* static; NULL: no place is known */
+};
+
 /* Each rule found is one of exact ... route and duplicates; what is not is skipped. */
 struct list_report {
 	uint64_t lines;
@@ -77,6 +83,7 @@ struct list_report {
 		uint64_t line;
 		char text[80];		/* printable, cut */
 	} example[LIST_SKIP_COUNT][LIST_EXAMPLES];
+	struct list_fault fault;	/* the first one of the last line that was looked at with care */
 };
 
 /*

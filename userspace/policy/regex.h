@@ -29,6 +29,11 @@ enum regex_outcome { REGEX_NO, REGEX_YES, REGEX_LIMIT };
 int regex_new(const char *pattern, size_t len, struct regex **ret);
 void regex_free(struct regex *r);
 
+/*
+ * Why a pattern does not compile, in words, and where in it; false when it does.
+ */
+bool regex_wrong(const char *pattern, size_t len, size_t *ret_at, char *buf, size_t size);
+
 /* The octets that a compiled pattern takes; its machine code, which only small ones get, may take five times as many on top. */
 size_t regex_size(const struct regex *r);
 
@@ -64,10 +69,5 @@ void regex_set_each(const struct regex_set *s, const char *text, size_t len, boo
 
 /* How often a member's match took too many steps. */
 uint64_t regex_set_limited(const struct regex_set *s);
-
-/* ---- for tests ---- */
-
-/* Whether a pattern has text that every match holds, so that it is not tried on most names. */
-bool regex_has_literal(const char *pattern, size_t len);
 
 #endif
