@@ -158,7 +158,8 @@ static bool take_any(struct list_reading *r, struct list_span s)
 	if (list_is_cosmetic(s) || *s.p == '<')
 		return false;
 	bare = list_without_comment(s);
-	if (list_take_hosts(r, bare) || list_take_domain(r, bare, false) || list_take_dnsmasq(r, s) ||
+	/* dnsmasq first: some of its options are words that look like names of one label */
+	if (list_take_dnsmasq(r, s) || list_take_hosts(r, bare) || list_take_domain(r, bare, false) ||
 	    list_take_unbound(r, s) || list_take_rpz(r, s))
 		return true;
 	if (list_looks_like_regex(s))
