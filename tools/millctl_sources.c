@@ -24,6 +24,9 @@ static void show_kept(const json_t *o)
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (ctl_number(o, kinds[i][0]))
 			printf("  %s  %s: %s\n", show_number(ctl_number(o, kinds[i][0])), kinds[i][0], kinds[i][1]);
+	if (ctl_number(o, "sunk"))
+		printf("  %s  sunk: of these, blocked since nearly all names of the list have %s: taken for a sink\n",
+		       show_number(ctl_number(o, "sunk")), ctl_text(o, "sink"));
 }
 
 static int show_one(struct ctl *c, const json_t *o)

@@ -187,9 +187,11 @@ json_t *render_list(const struct control_list *l)
 {
 	const struct list_report *r = &l->report;
 	json_t *reasons = json_object();
+	struct addr sink = { .port = 0 };
 	uint64_t skipped = 0;
 	unsigned i;
 
+	memcpy(sink.ip, r->sink, sizeof(sink.ip));
 	for (i = 0; i < LIST_SKIP_COUNT; i++) {
 		if (!r->skipped[i])
 			continue;
@@ -198,14 +200,15 @@ json_t *render_list(const struct control_list *l)
 			skipped += r->skipped[i];
 		json_object_set_new(reasons, list_skip_names[i], skip_row(r, i));
 	}
-	return json_pack("{s:o, s:s, s:b, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:o, s:s, s:b, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "name", TEXT(l->name), "origin", l->origin == CONFIG_FROM_FILE ? "file" : "state", "left_out", l->left_out, "file",
 			 TEXT(l->file), "fetch", fetch(l), "format", list_format_names[l->format], "action",
 			 l->action == CONFIG_LIST_ALLOW ? "allow" : "block", "loaded", l->loaded, "error", TEXT(l->error),
 			 "lines", render_u64(r->lines), "names", render_u64(r->exact + r->subtree), "exact",
 			 render_u64(r->exact), "subtree", render_u64(r->subtree), "allow", render_u64(r->allow), "regex",
 			 render_u64(r->regex), "rewrite", render_u64(r->rewrite), "address", render_u64(r->address), "route",
-			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "skipped", render_u64(skipped),
+			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "sink", r->sunk ? address(&sink) : json_null(), "sunk",
+			 render_u64(r->sunk), "skipped", render_u64(skipped),
 			 "reasons", reasons);
 }
 

@@ -118,15 +118,31 @@ void list_give_answer(struct list_reading *r, enum rule_reach reach)
 	list_give(r, &item);
 }
 
+/* Hand on r->name, which the list sends to its own sink. */
+static void give_sunk(struct list_reading *r, enum rule_reach reach)
+{
+	r->report->sunk++;
+	memcpy(r->report->sink, r->own_sink, sizeof(r->own_sink));
+	list_give_name(r, reach, FILTER_BLOCK);
+}
+
 void list_give_address(struct list_reading *r, enum rule_reach reach, struct list_span address)
 {
 	enum list_address kind = LIST_ADDRESS_OTHER;
 	uint8_t ip[16];
 
 	list_is_address(address, &kind);
+	/* at the first address that is no sink: most lists have none */
+	if (kind == LIST_ADDRESS_OTHER && !r->allow && !r->looked) {
+		r->looked = true;
+		r->has_sink = list_sink_find(r->text, r->own_sink);
+	}
 	/* whoever allows a name in hosts format does not mean its address */
 	if (kind == LIST_ADDRESS_SINK || r->allow) {
 		list_give_name(r, reach, FILTER_BLOCK);
+	} else if (list_address_ip(address, ip) && r->has_sink && !memcmp(ip, r->own_sink, sizeof(ip))) {
+		r->own_text = address;
+		give_sunk(r, reach);
 	} else if (list_address_ip(address, ip)) {
 		list_answer_address(r, ip);
 		list_give_answer(r, reach);
@@ -258,9 +274,16 @@ static const char *find_name(const char *p, const char *end, unsigned ways, enum
  */
 static const char *take_fast(struct list_reading *r, const char *line, const char *end)
 {
-	enum rule_reach reach;
-	const char *p = find_name(line, end, fast_ways[r->format], &reach);
+	size_t sink = fast_ways[r->format] & FAST_HOSTS ? list_size(r->own_text) : 0;
+	enum rule_reach reach = RULE_EXACT;
+	const char *p;
 
+	if (sink && ((size_t)(end - line) <= sink || line[sink] != ' ' || memcmp(line, r->own_text.p, sink)))
+		sink = 0;
+	if (sink)
+		p = line + sink + 1;
+	else
+		p = find_name(line, end, fast_ways[r->format], &reach);
 	if (!p)
 		return NULL;
 	p += list_name_scan(p, end, &r->name);
@@ -273,7 +296,10 @@ static const char *take_fast(struct list_reading *r, const char *line, const cha
 		p++;
 	if ((p < end && *p != '\n') || list_name_is_local(&r->name))
 		return NULL;
-	list_give_name(r, reach, FILTER_BLOCK);
+	if (sink)
+		give_sunk(r, reach);
+	else
+		list_give_name(r, reach, FILTER_BLOCK);
 	return p;
 }
 

@@ -16,7 +16,8 @@
 enum list_format {
 	LIST_AUTO,			/* each line as what it looks like: one of all these */
 	LIST_DOMAINS,			/* one name a line: that very name; "*.name": the name and all below */
-	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer */
+	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer, but
+					   one that over nine tenths of the lines and over 1,000 names have is a sink as well */
 	LIST_ADBLOCK,			/* rules of ad blockers, "||name^", "@@", "/re/", '$' ...; names and hosts lines, too */
 	LIST_WILDCARD,			/* as domains, but "*.name" or "name": the name and all below */
 	LIST_DNSMASQ,			/* address=, server=, local= */
@@ -78,6 +79,8 @@ struct list_report {
 	uint64_t route;			/* servers for zones: counted, not used */
 	uint64_t bad;			/* $badfilter rules */
 	uint64_t duplicates;
+	uint64_t sunk;			/* names of the list's own sink, which are blocked: among exact ... duplicates */
+	uint8_t sink[16];		/* its address, with sunk */
 	uint64_t skipped[LIST_SKIP_COUNT];	/* lines, and single names of lines with several */
 	struct {
 		uint64_t line;

@@ -40,6 +40,10 @@ struct list_reading {
 		const char *expected;	/* NULL: none yet in this line */
 	} fault;
 	bool indented;			/* the line began with a blank */
+	bool looked;			/* for a sink of the list's own */
+	bool has_sink;
+	uint8_t own_sink[16];
+	struct list_span own_text;	/* as it was written first */
 	int err;			/* the sink's */
 
 	struct list_zone zone;
@@ -74,6 +78,14 @@ void list_give_address(struct list_reading *r, enum rule_reach reach, struct lis
 
 /* Read a name into r->name; false when it was skipped instead. */
 bool list_take_name(struct list_reading *r, struct list_span word);
+
+/* ---- list_sink.c ---- */
+
+/*
+ * Find the address that over nine tenths of a text's lines, and over 1,000
+ * names, have in hosts or dnsmasq format.  Reads all of it twice.
+ */
+bool list_sink_find(struct list_span text, uint8_t ret_ip[16]);
 
 /* ---- list_fault.c ---- */
 

@@ -231,7 +231,7 @@ static const struct run_case {
 	{ "skipped lines of a list have examples", "lists check ~/list.txt", 0, "line 4: a.example##.ad\n", NULL },
 	{ "a list --json",                      "lists check ~/list.txt --json", 0,
 	  "  \"lines\": 6,\n  \"kept\": {\n    \"exact\": 1,\n    \"subtree\": 1,\n    \"allow\": 0,\n    \"regex\": 0,\n"
-	  "    \"rewrite\": 1,\n    \"address\": 0,\n    \"route\": 0\n  },\n  \"duplicates\": 1,\n  \"skipped\": {\n"
+	  "    \"rewrite\": 1,\n    \"address\": 0,\n    \"route\": 0\n  },\n  \"duplicates\": 1,\n  \"sink\": null,\n  \"sunk\": 0,\n  \"skipped\": {\n"
 	  "    \"empty\": 1,\n    \"cosmetic\": 1\n  }\n", NULL },
 	{ "a pattern that does not compile is skipped", "lists check ~/patterns.txt", 0, "line 2: /(/\n", NULL },
 	{ "patterns of a list are compiled",    "lists check ~/patterns.txt", 0, "regex                   1  regular expressions\n", NULL },

@@ -2,6 +2,7 @@
 /*
  * test_compile.c - texts in, a filter with its rules out, as files and back.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,6 +57,60 @@ static void list_counts_what_it_has_twice(void **state)
 	assert_int_equal(r[1].allow, 4);
 	assert_int_equal(r[1].duplicates, 4);
 	compile_free(c);
+	free(r);
+}
+
+/* @n lines of "address nN.sink.example", then @others of another address. */
+static char *sink_list(const char *form, unsigned n, unsigned others, size_t *ret_size)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, ret_size);
+	unsigned i;
+
+	assert_non_null(f);
+	fputs("# a list\n127.0.0.1 localhost\n", f);
+	for (i = 0; i < n; i++)
+		fprintf(f, form, i);
+	for (i = 0; i < others; i++)
+		fprintf(f, "10.0.%u.%u other%u.example\n", i / 250, i % 250 + 1, i);
+	fclose(f);
+	return text;
+}
+
+static const struct sunk {
+	const char *name, *form, *sink;
+	unsigned lines, others;
+	bool allow, is_sink;
+} sunks[] = {
+	{ "200,000 names on one address are blocked", "192.168.1.1 n%u.sink.example\n", "::ffff:192.168.1.1", 200000, 5, false, true },
+	{ "a sink of IPv6", "fd00::1 n%u.sink.example\n", "fd00::1", 2000, 0, false, true },
+	{ "a sink of dnsmasq", "address=/n%u.sink.example/10.0.0.1\n", "::ffff:10.0.0.1", 2000, 0, false, true },
+	{ "a thousand names are no sink", "192.168.1.1 n%u.sink.example\n", "", 1000, 0, false, false },
+	{ "one more are", "192.168.1.1 n%u.sink.example\n", "::ffff:192.168.1.1", 1001, 0, false, true },
+	{ "nine tenths of the lines are no sink", "192.168.1.1 n%u.sink.example\n", "", 1800, 199, false, false },
+	{ "one more of them are", "192.168.1.1 n%u.sink.example\n", "::ffff:192.168.1.1", 1801, 199, false, true },
+	{ "a list of what is allowed needs no sink", "192.168.1.1 n%u.sink.example\n", "", 2000, 0, true, false },
+};
+
+static void sink_of_a_list_is_found(void **state)
+{
+	struct list_report *r = calloc(1, sizeof(*r));
+	const struct sunk *t = *state;
+	struct compile *c = compile_new(&secret);
+	struct in6_addr want = { 0 };
+	size_t size;
+	char *text = sink_list(t->form, t->lines, t->others, &size);
+
+	assert_int_equal(compile_list(c, 0, text, size, LIST_AUTO, t->allow, r), 0);
+	assert_int_equal(r->sunk, t->is_sink ? t->lines : 0);
+	assert_int_equal(r->exact + r->subtree, t->is_sink ? t->lines : 0);
+	assert_int_equal(r->rewrite, t->allow ? 0 : t->is_sink ? t->others : t->lines + t->others);
+	assert_int_equal(r->skipped[LIST_SKIP_full], 0);
+	if (t->is_sink)
+		assert_int_equal(inet_pton(AF_INET6, t->sink, &want), 1);
+	assert_memory_equal(r->sink, &want, sizeof(want));
+	compile_free(c);
+	free(text);
 	free(r);
 }
 
@@ -467,7 +522,7 @@ static void line_is_found(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[10 + COUNT_OF(written) + COUNT_OF(lines)] = {
+	static struct CMUnitTest tests[11 + COUNT_OF(written) + COUNT_OF(lines) + COUNT_OF(sunks)] = {
 		cmocka_unit_test(list_counts_what_it_has_twice),
 		cmocka_unit_test(items_out_of_bounds_are_refused),
 		cmocka_unit_test(what_a_source_says_twice_is_told),
@@ -480,10 +535,12 @@ int main(void)
 		cmocka_unit_test(hostile_patterns_end_and_the_names_left_are_asked_about),
 		cmocka_unit_test(damaged_rules_are_refused),
 	};
-	size_t n = 10, i;
+	size_t n = 11, i;
 
 	for (i = 0; i < COUNT_OF(written); i++)
 		tests[n++] = (struct CMUnitTest){ written[i].name, rule_is_read, NULL, NULL, (void *)&written[i] };
+	for (i = 0; i < COUNT_OF(sunks); i++)
+		tests[n++] = (struct CMUnitTest){ sunks[i].name, sink_of_a_list_is_found, NULL, NULL, (void *)&sunks[i] };
 	for (i = 0; i < COUNT_OF(lines); i++)
 		tests[n++] = (struct CMUnitTest){ lines[i].name, line_is_found, NULL, NULL, (void *)&lines[i] };
 	return _cmocka_run_group_tests("compile", tests, n, begin, end);
