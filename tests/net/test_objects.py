@@ -139,6 +139,21 @@ def test_what_was_left_out_comes_back_with_the_change_that_makes_room(daemon, ad
     assert "group lost is not left out any more" in daemon.said()
 
 
+def test_a_change_does_not_fail_of_what_would_come_back_with_it(daemon):
+    daemon.start()
+    daemon.stop()
+    clients = [f"2{i:03x}:db8:{i:x}::/{i + 1}" for i in range(60, 120)]		# more lengths than the table of clients takes
+    with contextlib.closing(sqlite3.connect(daemon.folder / "state/state.db")) as db:
+        db.execute("INSERT INTO object VALUES ('group', 'big', ?, 1, 1)", (json.dumps({"lists": ["gone"], "clients": clients}),))
+        db.commit()
+    daemon.start()
+    daemon.list("gone.txt", "one.gone.test")
+    daemon.millctl("lists", "add", "gone", str(daemon.folder / "gone.txt"))
+    assert left_out(daemon).keys() == {"group big"} and blocked(daemon.ask("one.gone.test"))
+    refused = daemon.millctl("group", "set", "big", "--clients", ",".join(clients), check=False)
+    assert refused.returncode == 1 and "no place" in refused.stderr or "room" in refused.stderr or "length" in refused.stderr, refused
+
+
 def test_lists_show_those_that_are_left_out(daemon):
     daemon.start()
     daemon.list("a.txt", "one.a.test")

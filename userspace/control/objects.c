@@ -241,11 +241,14 @@ static int prepare_once(struct control *c, const struct change *ch, struct snaps
 static int prepare(struct control *c, const struct change *ch, struct snapshot **ret, struct filter_job *job)
 {
 	struct change alone = *ch;
+	struct err_at ignored;
 	int err = prepare_once(c, ch, ret, job);
 
 	/* What comes back with a change must not be what it fails of. */
-	if (!err || err == -ENOMEM || !c->left_out.count)
+	if (!err || err == -ENOMEM || c->left_out_next.count >= c->left_out.count)
 		return err;
+	if (*ret)
+		fetch_want(c, c->snapshot->config, &ignored);
 	snapshot_unref(*ret);
 	*ret = NULL;
 	alone.what.alone = true;
