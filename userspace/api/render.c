@@ -136,7 +136,8 @@ json_t *render_status(const struct control_status *s)
 			 addresses(s->server, BOUND(s->servers, s->server)), "fastpath", fastpath(&s->kern), "filter",
 			 "entries", render_u64(s->filter_entries), "asked", render_u64(s->filter_asked), "lists",
 			 render_u64(s->lists), "special", render_u64(s->filter_special), "bad_rules",
-			 (int)s->rules_left_out, "objects", objects(s), "left_out", left_out(s), "reloads", "done", render_u64(s->reloads), "failed",
+			 (int)s->rules_left_out, "objects", objects(s), "left_out", left_out(s), "reloads", "done",
+			 render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error));
 }
 
@@ -201,13 +202,14 @@ json_t *render_list(const struct control_list *l)
 		json_object_set_new(reasons, list_skip_names[i], skip_row(r, i));
 	}
 	return json_pack("{s:o, s:s, s:b, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "name", TEXT(l->name), "origin", l->origin == CONFIG_FROM_FILE ? "file" : "state", "left_out", l->left_out, "file",
-			 TEXT(l->file), "fetch", fetch(l), "format", list_format_names[l->format], "action",
+			 "name", TEXT(l->name), "origin", l->origin == CONFIG_FROM_FILE ? "file" : "state", "left_out",
+			 l->left_out, "file", TEXT(l->file), "fetch", fetch(l), "format", list_format_names[l->format], "action",
 			 l->action == CONFIG_LIST_ALLOW ? "allow" : "block", "loaded", l->loaded, "error", TEXT(l->error),
 			 "lines", render_u64(r->lines), "names", render_u64(r->exact + r->subtree), "exact",
 			 render_u64(r->exact), "subtree", render_u64(r->subtree), "allow", render_u64(r->allow), "regex",
 			 render_u64(r->regex), "rewrite", render_u64(r->rewrite), "address", render_u64(r->address), "route",
-			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "sink", r->sunk ? address(&sink) : json_null(), "sunk",
+			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "sink",
+			 r->sunk ? address(&sink) : json_null(), "sunk",
 			 render_u64(r->sunk), "skipped", render_u64(skipped),
 			 "reasons", reasons);
 }

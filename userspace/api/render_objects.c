@@ -206,7 +206,8 @@ json_t *render_group(const struct config_group *g)
 	for (i = 0; i < g->no_types.count; i++)
 		json_array_append_new(types, json_string(dns_type_text(g->no_types.at[i], buf, sizeof(buf))));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "name", text(g->name), "clients", members(g), "lists",
-			 g->all_lists ? json_null() : refs(&g->list_names), "rules", rules, "added_rules", added, "block", block(&g->block),
+			 g->all_lists ? json_null() : refs(&g->list_names), "rules", rules, "added_rules", added, "block",
+			 block(&g->block),
 			 "safe_search", g->safe_search, "no_types", types, "schedules", schedules(g), "origin",
 			 origin(g->origin));
 }

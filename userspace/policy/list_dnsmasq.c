@@ -12,7 +12,8 @@
 
 /* Options of dnsmasq 2.90 that say nothing here; '=': with a value, '.': without, '?': either. */
 static const char *const options[] = {
-	"?add-cpe-id", "?add-mac", "?add-subnet", "=addn-hosts", "=address", "=alias", ".all-servers", "=auth-peer", "=auth-sec-servers", "=auth-server",
+	"?add-cpe-id", "?add-mac", "?add-subnet", "=addn-hosts", "=address", "=alias", ".all-servers", "=auth-peer",
+	"=auth-sec-servers", "=auth-server",
 	"=auth-soa", "=auth-ttl", "=auth-zone", ".bind-dynamic", ".bind-interfaces", ".bogus-priv", "=bogus-nxdomain",
 	"?bootp-dynamic", "=bridge-interface", "=caa-record", "=cache-rr", "=cache-size", ".clear-on-reload", "=cname",
 	"=conf-dir", "=conf-file", "=conf-script", ".connmark-allowlist-enable", ".conntrack", "?dhcp-alternate-port",

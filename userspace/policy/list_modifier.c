@@ -228,7 +228,8 @@ static int read_one(struct list_reading *r, struct list_span value, bool excepti
 	else if (list_is(name, "dnsrewrite") && !m->rewrite && !read_rewrite(r, value, exception))
 		m->rewrite = true;
 	else if (list_is(name, "dnsrewrite")) {
-		list_fault(r, whole, "dnsrewrite= once, with an address, a name, NOERROR, NXDOMAIN, REFUSED or SERVFAIL, or RCODE;TYPE;VALUE");
+		list_fault(r, whole, "dnsrewrite= once, with an address, a name, NOERROR, NXDOMAIN, REFUSED or SERVFAIL, "
+				     "or RCODE;TYPE;VALUE");
 		return LIST_SKIP_rewrite;
 	} else if (read_condition(r, name, value, &expected)) {
 		m->conditions = true;
