@@ -127,9 +127,20 @@ static json_t *left_out(const struct control_status *s)
 	return all;
 }
 
+static json_t *waiting(const struct control_status *s)
+{
+	json_t *all = json_array();
+	unsigned i;
+
+	for (i = 0; i < BOUND(s->waiting, s->wait); i++)
+		json_array_append_new(all, json_string(s->wait[i]));
+	return all;
+}
+
 json_t *render_status(const struct control_status *s)
 {
-	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:i}, s:o, s:o, s:{s:o, s:o, s:o}}", "version",
+	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:i}, s:o, s:o, s:{s:o, s:o, s:o, s:o}}",
+			 "version",
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
@@ -138,7 +149,7 @@ json_t *render_status(const struct control_status *s)
 			 render_u64(s->lists), "special", render_u64(s->filter_special), "bad_rules",
 			 (int)s->rules_left_out, "objects", objects(s), "left_out", left_out(s), "reloads", "done",
 			 render_u64(s->reloads), "failed",
-			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error));
+			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error), "waiting", waiting(s));
 }
 
 json_t *render_memory(const struct control_memory *m)

@@ -62,6 +62,9 @@ int control_status(struct control *c, struct control_status *s)
 	s->left_out_shown = 2;
 	s->left_out[0] = (struct control_left_out){ "group", "mine", "managed by file", CONFIG_FROM_STATE };
 	s->left_out[1] = (struct control_left_out){ "rule", "||x^$y", "no such modifier", CONFIG_FROM_FILE };
+	s->waiting = 2;
+	s->wait[0] = "server.listen";
+	s->wait[1] = "state";
 	return fake.error;
 }
 
