@@ -95,7 +95,7 @@ static void log_lists(const struct control *c)
 		 loaded, c->lists ? "" : ", as compiled by an earlier run");
 }
 
-static int reload(struct control *c, struct err_at *reterr);
+static int reload(struct control *c, enum feed_mode mode, struct err_at *reterr);
 
 /* Keep why a reload failed, for status; returns it for the log. */
 static const char *note_failure(struct control *c, int err, struct err_at *at)
@@ -110,7 +110,7 @@ static void on_compile(uv_timer_t *t)
 {
 	struct control *c = t->data;
 	struct err_at at = { 0 };
-	int err = reload(c, &at);
+	int err = reload(c, FEED_AS_BEFORE, &at);
 
 	if (err)
 		log_warn("lists not read again, the filter compiled earlier stays in force: %s", note_failure(c, err, &at));
@@ -302,6 +302,7 @@ static void free_all(struct control *c, bool detach)
 	state_close(c->objects);
 	left_outs_done(&c->left_out);
 	left_outs_done(&c->left_out_next);
+	left_outs_done(&c->bad_rules);
 	config_free(c->begun);
 	free(c->text);
 	free(c->lists);
@@ -377,7 +378,7 @@ static void log_restart(const struct config_option *o, void *arg)
 }
 
 /* Compile for @config (taken) and put it in force; on failure all stays as it was. */
-static int renew(struct control *c, struct config *config, struct err_at *reterr)
+static int renew(struct control *c, struct config *config, enum feed_mode mode, struct err_at *reterr)
 {
 	struct err_at ignored;
 	struct snapshot *s;
@@ -388,7 +389,7 @@ static int renew(struct control *c, struct config *config, struct err_at *reterr
 	/* First: a list that was wanted before has a copy that lies there. */
 	err = fetch_want(c, config, reterr);
 	if (!err)
-		err = filter_compile(c, s, FEED_ALL, reterr);
+		err = filter_compile(c, s, mode, reterr);
 	if (err) {
 		fetch_want(c, c->snapshot->config, &ignored);
 		snapshot_unref(s);
@@ -401,7 +402,7 @@ static int renew(struct control *c, struct config *config, struct err_at *reterr
 	return 0;
 }
 
-static int reload(struct control *c, struct err_at *reterr)
+static int reload(struct control *c, enum feed_mode mode, struct err_at *reterr)
 {
 	struct config *config;
 	size_t size;
@@ -410,7 +411,7 @@ static int reload(struct control *c, struct err_at *reterr)
 
 	if (err)
 		return err;
-	err = renew(c, config, reterr);
+	err = renew(c, config, mode, reterr);
 	if (err) {
 		free(text);
 		return err;
@@ -438,7 +439,7 @@ int control_recompile(struct control *c, struct err_at *reterr)
 		config_free(config);
 		return err;
 	}
-	err = renew(c, config, reterr);
+	err = renew(c, config, FEED_AS_BEFORE, reterr);
 	if (!err)
 		log_lists(c);
 	return err;
@@ -449,7 +450,7 @@ int control_reload(struct control *c, struct err_at *reterr)
 	int err;
 
 	c->reloads++;
-	err = reload(c, reterr);
+	err = reload(c, FEED_ALL, reterr);
 	if (err) {
 		c->reloads_failed++;
 		log_err("not reloaded, the old configuration stays in force: %s", note_failure(c, err, reterr));

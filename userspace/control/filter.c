@@ -261,7 +261,7 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
 	sources_number(config, &n);
 	compile_lists(to, n.lists);
 	compile_local(to, n.rewrites);
-	err = feed_all(c, config, mode, to, j.states, reterr);
+	err = feed_all(c, config, mode, to, j.states, &j.bad_rules, reterr);
 	if (!err)
 		err = finish(c, to, mode, &j, reterr);
 	if (err)
@@ -277,6 +277,7 @@ out:
 void filter_job_done(struct filter_job *j)
 {
 	compiled_done(&j->made);
+	left_outs_done(&j->bad_rules);
 	free(j->states);
 	*j = (struct filter_job){ 0 };
 }
@@ -300,6 +301,9 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 		free(c->lists);
 		c->lists = j->states;
 		j->states = NULL;
+		left_outs_done(&c->bad_rules);
+		c->bad_rules = j->bad_rules;
+		j->bad_rules = (struct left_outs){ 0 };
 	}
 	filter_job_done(j);
 	/* What compiling has freed, 32 MB for a million names, the C library would keep. */

@@ -32,10 +32,11 @@ struct list_state {
 	struct list_report report;
 };
 
-/* Objects that were made, but cannot be in force beside what the file says; all texts are of the heap. */
+/* What was written or made, but is not in force; all texts are of the heap. */
 struct left_outs {
 	struct left_out {
 		char *kind, *name, *why;
+		enum config_origin origin;
 	} *at;
 	unsigned count;
 };
@@ -80,8 +81,9 @@ struct control {
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
 	char objects_why[384];		/* why not */
-	struct left_outs left_out;	/* beside the configuration in force */
+	struct left_outs left_out;	/* objects beside the configuration in force */
 	struct left_outs left_out_next;	/* beside the last one that was made */
+	struct left_outs bad_rules;	/* of that configuration, which the filter in force does not have */
 	struct pause pause[CONTROL_PAUSES_MAX];
 	unsigned pauses;
 	struct lists *fetch;		/* lists from URLs */
@@ -145,6 +147,7 @@ struct effective_change {
 	const char *kind;
 	const char *name;
 	const char *json;
+	bool alone;			/* what is left out stays so, whatever became of its reason */
 };
 
 /* Read the configuration's file whole (the caller's). */
@@ -154,8 +157,9 @@ int effective_read(const char *path, char **ret, size_t *ret_size, struct err_at
  * Merge what a text of the configuration says with the objects of the database.
  *
  * @change  the change that is in the database already: what it makes impossible
- *          is an error.  NULL: an object that cannot be is logged and left out,
- *          and stays in the database
+ *          is an error, but what was left out before comes back if it can, or
+ *          stays left out.  NULL: an object that cannot be is logged and left
+ *          out, and stays in the database
  *
  * What was left out is known as such from effective_settle() on.
  */
@@ -164,6 +168,14 @@ int effective_make(struct control *c, const char *text, size_t size, const struc
 
 /* The configuration that was made last is in force. */
 void effective_settle(struct control *c);
+
+/* ---- left_out.c ---- */
+
+/* Add a copy of all texts; 0 or -ENOMEM. */
+int left_outs_add(struct left_outs *to, const char *kind, const char *name, const char *why, enum config_origin origin);
+
+/* NULL: it is none of them. */
+const struct left_out *left_outs_find(const struct left_outs *l, const char *kind, const char *name);
 void left_outs_done(struct left_outs *l);
 
 /* ---- objects.c ---- */
@@ -171,8 +183,11 @@ void left_outs_done(struct left_outs *l);
 /* Open the database; 0 also when a disk that takes nothing leaves us without. */
 int objects_open(struct control *c, const char *folder, struct err_at *reterr);
 
-/* 0, or -EROFS with the reason. */
-int objects_writable(const struct control *c, struct err_at *reterr);
+/*
+ * 0, or -EROFS and the like with the reason.  A database that could not be
+ * opened, or only for reading, is tried again.
+ */
+int objects_writable(struct control *c, struct err_at *reterr);
 
 /* ---- sources.c ---- */
 
@@ -196,13 +211,13 @@ bool sources_used(const struct config *c, const struct sources *s, unsigned sour
 /* What is to be done with a list that cannot be read, or a bad rule. */
 enum feed_mode {
 	FEED_ANYHOW,			/* it is noted and left out */
-	FEED_AS_BEFORE,			/* an error, but for a list that was not in force before either */
+	FEED_AS_BEFORE,			/* an error, but for what was not in force before either */
 	FEED_ALL,			/* an error */
 };
 
-/* Give everything to a compilation; @states has a row for each list. */
+/* Give everything to a compilation; @states has a row for each list, bad rules that were left out are added to @bad. */
 int feed_all(struct control *c, const struct config *config, enum feed_mode mode, struct compile *to, struct list_state *states,
-	     struct err_at *reterr);
+	     struct left_outs *bad, struct err_at *reterr);
 
 /* ---- fetch.c ---- */
 
@@ -221,6 +236,7 @@ bool filter_load(struct control *c, struct snapshot *s);
 struct filter_job {
 	struct compiled made;
 	struct list_state *states;
+	struct left_outs bad_rules;
 	bool on_disk;
 };
 
@@ -274,6 +290,14 @@ void pause_drop_clients(struct control *c);
  */
 int pause_each_client(const struct control *c, const struct config *config,
 		      int (*each)(void *arg, const struct config_client_addr *a), void *arg);
+
+/* ---- asker.c ---- */
+
+/* The client of the configuration that has this name; NULL: none. */
+const struct config_client *asker_named(const struct config *config, const char *name);
+
+/* An address, a prefix or "mac:..." as text. */
+bool asker_read(const char *text, struct config_client_addr *ret);
 
 /* ---- clients.c ---- */
 
