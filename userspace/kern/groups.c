@@ -25,14 +25,28 @@ static void write_group(struct mr_group *to, const struct mr_group *from)
 			MR_WRITE(t[i], f[i]);
 }
 
+static void all_groups(const struct mr_group *groups, unsigned count, struct mr_group ret[MR_GROUPS_MAX])
+{
+	memset(ret, 0, MR_GROUPS_MAX * sizeof(*ret));
+	memcpy(ret, groups, (count < MR_GROUPS_MAX ? count : MR_GROUPS_MAX) * sizeof(*groups));
+}
+
+bool kern_groups_differ(struct kern *k, const struct mr_group *groups, unsigned count)
+{
+	struct mr_group all[MR_GROUPS_MAX];
+
+	all_groups(groups, count, all);
+	return k->on && memcmp(kern_conf(k)->group, all, sizeof(all));
+}
+
 void kern_groups_publish(struct kern *k, const struct mr_group *groups, unsigned count)
 {
-	struct mr_group all[MR_GROUPS_MAX] = { 0 };
+	struct mr_group all[MR_GROUPS_MAX];
 	struct mr_conf *c = k->on ? kern_conf(k) : NULL;
 	uint32_t enabled;
 	unsigned i;
 
-	memcpy(all, groups, (count < MR_GROUPS_MAX ? count : MR_GROUPS_MAX) * sizeof(*groups));
+	all_groups(groups, count, all);
 	for (i = 0; i < MR_GROUPS_MAX; i++)
 		write_group(&k->group[i], &all[i]);
 	if (!c || !memcmp(c->group, all, sizeof(all)))
@@ -67,6 +81,15 @@ void kern_groups_take(struct kern *k)
 
 	memcpy(k->group, c->group, sizeof(k->group));
 	memcpy(k->ede_next, ede + c->unit[c->active].ede_base, sizeof(k->ede_next));
+}
+
+void kern_verdicts_write(const struct filter_view *v, const struct kern_cell *cells, size_t count)
+{
+	mr_word *to = (mr_word *)v->verdicts;	/* of our maps, or lent to us with the filter */
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		MR_WRITE(to[cells[i].at], *(const mr_word *)&cells[i].verdict);
 }
 
 int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups)
