@@ -6,7 +6,6 @@
  * mr_conf has the groups for the program; user space reads the door's own copy,
  * which stays where it is when mr_conf moves, and which the off form has too.
  */
-#include <errno.h>
 #include <string.h>
 #include "kern/room.h"
 
@@ -90,20 +89,4 @@ void kern_verdicts_write(const struct filter_view *v, const struct kern_cell *ce
 
 	for (i = 0; i < count; i++)
 		MR_WRITE(to[cells[i].at], *(const mr_word *)&cells[i].verdict);
-}
-
-int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups)
-{
-	struct filter_view v = k->view;
-	mr_word *to;
-	size_t i;
-
-	if (!v.unit && !kern_filter_view(k, &v))
-		return -ENOENT;
-	if (groups != v.unit->groups)
-		return -EINVAL;
-	to = (mr_word *)v.verdicts;	/* of our maps, or lent to us with the filter */
-	for (i = 0; i < (size_t)v.unit->sets * groups; i++)
-		MR_WRITE(to[i], ((const mr_word *)verdicts)[i]);
-	return 0;
 }

@@ -151,16 +151,6 @@ struct kern_cell {
 void kern_verdicts_write(const struct filter_view *v, const struct kern_cell *cells, size_t count);
 
 /**
- * Change what the sets of the filter in force mean, in place, cell by cell: no
- * generation is raised, since the sets stay what they are.
- *
- * In the off form the cells are those given to kern_filter_publish().
- *
- * Returns 0; -ENOENT while no filter is in force; -EINVAL when that has another number of groups.
- */
-int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups);
-
-/**
  * Copy a filter and its verdicts into the inactive unit, raise the filter
  * generation and flip: each packet that begins from now on sees that filter.
  * The caller must have made sure that no thread still reads the unit that was
