@@ -96,11 +96,15 @@ static void add_counts(struct table *t, const json_t *stats)
 static void add_reloads(struct table *t, const json_t *o)
 {
 	const char *error = ctl_text(o, "reloads.last_error");
-	char line[640];
+	char line[640], words[512];
 
 	snprintf(line, sizeof(line), "%s, of them %s failed%s%s", show_number(ctl_number(o, "reloads.done")),
 		 show_number(ctl_number(o, "reloads.failed")), *error ? "; the last one: " : "", error);
 	table_row(t, "reloads", line);
+	if (!json_array_size(ctl_get(o, "reloads.waiting")))
+		return;
+	snprintf(line, sizeof(line), "for the next start: %s", show_words(ctl_get(o, "reloads.waiting"), words, sizeof(words), ""));
+	table_row(t, "waiting", line);
 }
 
 static void add_objects(struct table *t, const json_t *o)

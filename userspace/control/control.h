@@ -85,6 +85,8 @@ struct control_list {
 	int64_t next_try_s;
 };
 
+#define CONTROL_WAITING_MAX 32
+
 struct control_status {
 	char version[32];
 	int pid;
@@ -108,6 +110,8 @@ struct control_status {
 	uint64_t reloads;
 	uint64_t reloads_failed;
 	char reload_error[512];		/* of the last failed one since the last good one; "" otherwise */
+	unsigned waiting;
+	const char *wait[CONTROL_WAITING_MAX];	/* options whose new value waits for the next start; live for ever */
 };
 int control_status(struct control *c, struct control_status *ret);
 
@@ -154,7 +158,7 @@ struct control_verdict {
 	uint64_t line;			/* in its source; 0: not known */
 	char rule[256];			/* as written; "" when not known */
 	unsigned rewrites;		/* rules that say what to answer */
-	uint8_t link[256];		/* the name in the answer's CNAME chain that decided, lower-case wire form */
+	uint8_t link[256];		/* the name that decided of those the answer leads to, lower-case wire form */
 	uint16_t link_len;		/* 0: none did */
 };
 

@@ -37,6 +37,14 @@ static void objects_status(const struct control *c, struct control_status *s)
 	s->pauses = c->pauses;
 }
 
+static void add_waiting(const struct config_option *o, void *arg)
+{
+	struct control_status *s = arg;
+
+	if (o->restart && s->waiting < CONTROL_WAITING_MAX)
+		s->wait[s->waiting++] = o->path;
+}
+
 static int make_status(struct control *c, void *arg)
 {
 	const struct config *f = c->snapshot->config;
@@ -61,6 +69,7 @@ static int make_status(struct control *c, void *arg)
 	s->reloads = c->reloads;
 	s->reloads_failed = c->reloads_failed;
 	memcpy(s->reload_error, c->reload_error, sizeof(s->reload_error));
+	config_changes(c->begun, f, add_waiting, s);
 	return 0;
 }
 

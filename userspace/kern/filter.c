@@ -182,18 +182,6 @@ static void adopt(struct kern *k, struct kern_tables *t, const struct kern_sizes
 	k->sizes = *z;
 }
 
-/* The new filter is in force, so a failure here is only said: the next start begins with empty tables. */
-static void repin(struct kern *k)
-{
-	struct err_at e = { 0 };
-
-	k->pin_note[0] = 0;
-	if (!kern_pins_write(k, &e))
-		return;
-	kern_pins_remove(k->root_fd, 0, false);
-	snprintf(k->pin_note, sizeof(k->pin_note), "%.200s: the next start begins with empty tables", e.why);
-}
-
 /**
  * Load bigger maps with that filter in unit 0, let the links run the program
  * that uses them, and replace the pins.
@@ -289,14 +277,17 @@ static void flip(struct kern *k, unsigned unit, unsigned how)
 
 void kern_filter_settle(struct kern *k)
 {
+	struct err_at ignored;
+
 	if (!k->answers.closed)
 		return;
 	kern_grace(k);
 	pthread_mutex_lock(&k->answers.lock);
 	k->answers.closed = false;
 	pthread_mutex_unlock(&k->answers.lock);
+	/* The filter is in force, so a failure here is only said. */
 	if (k->unpinned)
-		repin(k);
+		kern_pins_renew(k, &ignored);
 	k->unpinned = false;
 }
 

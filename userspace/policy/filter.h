@@ -98,6 +98,12 @@ struct filter_result {
 	uint64_t entry;			/* its word; 0: none */
 };
 
+/*
+ * Ask for all lines of the table that judging the name will look at: who has
+ * many names to judge does this some names ahead (base/row.h).
+ */
+void filter_ahead(const struct filter_view *v, const struct mr_name *name);
+
 /**
  * Judge a hashed name for a group, exactly as the kernel does.
  */

@@ -57,6 +57,9 @@ int control_status(struct control *c, struct control_status *s)
 	s->objects_left_out = 1;
 	snprintf(s->objects_why, sizeof(s->objects_why), "group mine: managed by file");
 	s->pauses = 2;
+	s->waiting = 2;
+	s->wait[0] = "server.listen";
+	s->wait[1] = "state";
 	return fake.error;
 }
 

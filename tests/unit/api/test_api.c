@@ -56,6 +56,7 @@ static const struct ask_case {
 	  "frames grow by at most 230 bytes" },
 	{ "status has the layout as 16 hex digits",  "GET", V "/status", 200, "fastpath.layout", "0000000000000abc" },
 	{ "numbers above 2^63 are cut",              "GET", V "/status", 200, "filter.entries", "9223372036854775807" },
+	{ "status has what waits for the next start", "GET", V "/status", 200, "reloads.waiting.1", "state" },
 	{ "status has what was made",                "GET", V "/status", 200, "objects",
 	  "{\"in_force\":3,\"left_out\":1,\"why\":\"group mine: managed by file\",\"trouble\":\"\",\"pauses\":2}" },
 	{ "lists say where they come from",          "GET", V "/lists", 200, "lists.0.fetch",
