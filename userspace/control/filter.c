@@ -174,7 +174,7 @@ static void note_asked(struct control *c, uint64_t asked, uint64_t untold)
 			 "group, whatever its lists say of them", untold);
 }
 
-/* Turn the filter's sets into verdicts and put both in force; @made is taken. */
+/* Turn the filter's sets into verdicts and put both in force; @made is taken, and @s on success. */
 static int put_in_force(struct control *c, struct snapshot *s, struct compiled *made, struct err_at *reterr)
 {
 	uint64_t asked = made->asked, untold = made->untold;
@@ -192,12 +192,7 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	if (!err)
 		err = publish_names(c, s->config);
 	if (!err)
-		err = kern_filter_publish(c->kern, made->filter, v, s->judge.groups, &s->judge.filter, &mapped, reterr);
-	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
-	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
-		kern_flush_all(c->kern);
-	if (!err)
-		c->verdicts_stale = false;
+		err = snapshot_apply(c, s, made->filter, v, &mapped, reterr);
 	if (!err && !mapped) {
 		s->owned.filter = made->filter;
 		s->owned.verdicts = v;

@@ -48,6 +48,37 @@ struct pause {
 	uint64_t end_ns;		/* the same on the boot clock, which nobody sets */
 };
 
+/* What the groups of a snapshot will use from an instant on, as what changes then. */
+struct schedule_change {
+	bool made;
+	int64_t at, until;		/* right in [at, until), seconds since 1970 */
+	struct schedule_use {
+		uint32_t at;		/* flag of all groups' flags, in a row */
+		uint8_t used;
+	} *use;
+	unsigned uses;
+	struct kern_cell *cell;
+	size_t cells;
+};
+
+struct schedule_watch {
+	struct snapshot *snapshot;	/* a reference; NULL: nothing is watched */
+	int64_t from, until;		/* what its groups use is right in [from, until) */
+	struct schedule_change next;	/* made ahead */
+	bool failed;			/* there was no memory for a change that is due */
+};
+
+#define EDGES_WATCHES 2			/* the snapshot in force, and the one that comes */
+
+struct edges {
+	pthread_mutex_t lock;		/* guards the watches, and arming the timer for them */
+	struct schedule_watch watch[EDGES_WATCHES];
+	pthread_t thread;
+	int timer_fd;
+	bool running;
+	_Atomic bool stop;
+};
+
 struct control {
 	uv_loop_t *loop;
 	char path[CONFIG_PATH_MAX];
@@ -63,6 +94,7 @@ struct control {
 	uint64_t started_ns;
 	uint64_t suspended_ns;		/* the clocks' distance when last looked at */
 
+	struct edges edges;
 	struct kern *kern;
 	struct cache *cache;
 	struct flights *flights;
@@ -77,7 +109,6 @@ struct control {
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
 	bool pins_missing;		/* and it has been said */
-	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
 	char objects_why[384];		/* why not */
@@ -97,7 +128,6 @@ struct control {
 	uv_timer_t second;
 	uv_timer_t compile;
 	uv_timer_t changed;		/* lists have come */
-	uv_timer_t schedule;		/* the next edge of a schedule */
 	uv_timer_t pause_end;
 	bool timing;			/* these have been made */
 	uv_async_t called;
@@ -229,7 +259,10 @@ void fetch_reloaded(struct control *c);
 
 /* ---- filter.c: sources to verdicts ---- */
 
-/* Put the filter that is on disk in force in @s, if it was compiled from sources of the same names.  False: there is none. */
+/*
+ * Put @s (taken when it is true) in force with the filter that is on disk, if that was
+ * compiled from sources of the same names.  False: there is none.
+ */
 bool filter_load(struct control *c, struct snapshot *s);
 
 /* A compilation that is not in force yet. */
@@ -244,7 +277,10 @@ struct filter_job {
 int filter_prepare(struct control *c, const struct config *config, enum feed_mode mode, struct filter_job *ret,
 		   struct err_at *reterr);
 
-/* Put it in force in @s; @j is taken.  On failure the filter in force and that on disk stay. */
+/*
+ * Put @s in force with that filter; @j is taken, and @s on success: both worlds have them.
+ * On failure the snapshot in force and the filter on disk stay.
+ */
 int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr);
 void filter_job_done(struct filter_job *j);
 
@@ -263,11 +299,43 @@ int64_t schedule_now_s(void);
 /* Note which sources each group uses. */
 int schedule_groups(struct snapshot *s, int64_t now_s);
 
-/* Bring what groups use up to date, in the judge and in the kernel; what the kernel does not take is c->verdicts_stale. */
-void schedule_edge(struct control *c, int64_t now_s);
+/**
+ * Bring what the groups of a snapshot use up to date, in the judge's flags and
+ * in the cells of its verdicts, wherever these are; make the next change ahead.
+ *
+ * @ret_changed  set when something has changed; may be one that was set before
+ *
+ * Returns the instant at which to look again; SCHEDULE_NEVER when nothing will
+ * change.  Without memory that is the next second, and w->failed.
+ */
+int64_t schedule_look(struct schedule_watch *w, int64_t now_s, bool *ret_changed);
 
-/* Wait for the next edge of the snapshot in force, or to try the last one again. */
-void schedule_start(struct control *c);
+/* Watch @s (a reference is taken; NULL: none) instead of what was watched. */
+void schedule_watch(struct schedule_watch *w, struct snapshot *s);
+
+/* ---- edge.c: edges of schedules, on time ---- */
+
+void edges_init(struct edges *e);
+
+/**
+ * Begin to wait, on a thread of its own, so that no compilation delays an edge;
+ * it has the priority of the caller.
+ *
+ * Returns 0, or a negative errno with @reterr.
+ */
+int edges_start(struct edges *e, struct err_at *reterr);
+
+/* End the thread if there is one, watch nothing, and free what edges_init() made. */
+void edges_stop(struct edges *e);
+
+/* Watch @s too, which is up to date when this returns.  Its judge says in filter.verdicts where the cells are. */
+void edges_add(struct edges *e, struct snapshot *s);
+
+/* The verdicts of @s have been copied into @view, which becomes its judge's: bring along what has changed since. */
+void edges_move(struct edges *e, struct snapshot *s, const struct filter_view *view);
+
+/* Watch @s, and no other any more; NULL: none. */
+void edges_only(struct edges *e, struct snapshot *s);
 
 /* ---- pause.c ---- */
 
@@ -317,8 +385,14 @@ int control_recompile(struct control *c, struct err_at *reterr);
 /* A snapshot around @config (taken, also on failure) with the derived values filled in and no filter yet. */
 int snapshot_make(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr);
 
-/* Hand @s (taken) to kernel and workers, wait until all use it. */
-void snapshot_apply(struct control *c, struct snapshot *s);
+/*
+ * Swap the filter of @s (made of @f and @verdicts, as kern_filter_swap()) into the kernel, and hand
+ * @s (taken on success) to kernel and workers; when this returns all use it.
+ *
+ * Returns 0, or what kern_filter_swap() does, with all as it was.
+ */
+int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f, const struct mr_verdict *verdicts,
+		   bool *ret_mapped, struct err_at *reterr);
 
 /* Put a new table of clients in force, all else being as it is. */
 int snapshot_renew_clients(struct control *c, struct err_at *reterr);

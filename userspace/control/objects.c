@@ -299,7 +299,6 @@ static int do_change(struct control *c, void *arg)
 		undo(c, ch, old);
 		goto out;
 	}
-	snapshot_apply(c, s);
 	effective_settle(c);
 	s = NULL;
 	lists_sweep(c->fetch);
