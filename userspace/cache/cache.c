@@ -22,7 +22,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/slab.h"
-#include "cache/cache.h"
+#include "cache/backend.h"
 
 #define SHARDS_MAX  64
 #define SHARD_LEAST 64			/* entries below which a shard is not worth a lock of its own */
@@ -65,6 +65,7 @@ struct cache {
 	struct bucket *buckets;		/* of all shards */
 	size_t buckets_size;		/* octets */
 	_Atomic uint64_t misses;	/* of a cache that keeps nothing */
+	struct cache_backend backend;	/* put is NULL: there is none */
 };
 
 /* A key and where it belongs. */
@@ -444,6 +445,7 @@ void cache_put(struct cache *c, struct dns_answer *a, uint64_t now_ns)
 	struct dns_answer *old = NULL;
 	struct place p;
 	struct way w;
+	bool kept;
 
 	if (!c->shards || !dns_answer_fresh(a, now_ns))
 		return;
@@ -458,7 +460,52 @@ void cache_put(struct cache *c, struct dns_answer *a, uint64_t now_ns)
 		old = a;		/* not kept */
 	}
 	pthread_mutex_unlock(&p.shard->lock);
+	kept = old != a;
 	dns_answer_unref(old);
+	if (kept && c->backend.put)
+		c->backend.put(c->backend.ctx, a);
+}
+
+void cache_set_backend(struct cache *c, const struct cache_backend *b)
+{
+	c->backend = *b;
+}
+
+bool cache_load(struct cache *c, struct dns_answer *a, uint64_t now_ns)
+{
+	struct place p;
+	struct way w;
+	bool room = true;
+
+	if (!c->shards)
+		return false;
+	if (!dns_answer_fresh(a, now_ns))
+		return true;
+	p = place_of_answer(c, a);
+	pthread_mutex_lock(&p.shard->lock);
+	if (!find(&p, &w)) {
+		room = p.shard->stats.entries < p.shard->size;
+		if (room)
+			add(&p, dns_answer_ref(a));
+	}
+	pthread_mutex_unlock(&p.shard->lock);
+	return room;
+}
+
+struct dns_answer *cache_peek(struct cache *c, const struct dns_key *key, uint64_t now_ns)
+{
+	struct dns_answer *a = NULL;
+	struct place p;
+	struct way w;
+
+	if (!c->shards)
+		return NULL;
+	p = place_of_key(c, key, cache_hash(c, key));
+	pthread_mutex_lock(&p.shard->lock);
+	if (find(&p, &w) && dns_answer_fresh(w.bucket->answer[w.at], now_ns))
+		a = dns_answer_ref(w.bucket->answer[w.at]);
+	pthread_mutex_unlock(&p.shard->lock);
+	return a;
 }
 
 /* Drop the entries whose name is @name (all when NULL); returns how many. */

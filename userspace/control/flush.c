@@ -4,7 +4,8 @@
  *
  * The cache first, since an answer that stood there still could go into the
  * kernel's table behind its flush; then those that a worker had taken out of
- * the cache and not published yet; the kernel's table last.
+ * the cache and not published yet; the disk, and what was read back from there
+ * meanwhile; the kernel's table last.
  */
 #include "control/internal.h"
 
@@ -23,6 +24,11 @@ static void flush_name(struct control *c, const uint8_t *lower, uint16_t len, st
 {
 	ret->cache = cache_flush_name(c->cache, lower, len);
 	wire_settle(c);
+	if (c->durable) {
+		durable_flush(c, lower, len, false);
+		cache_flush_name(c->cache, lower, len);
+		wire_settle(c);
+	}
 	ret->kernel = kern_flush_name(c->kern, lower, len);
 }
 
@@ -36,10 +42,17 @@ static int do_flush(struct control *c, void *arg)
 {
 	const struct flush *f = arg;
 
-	if (f->lower)
+	struct control_flushed ignored;
+
+	if (f->lower) {
 		flush_name(c, f->lower, f->len, f->ret);
-	else
-		flush_all(c, f->ret);
+		return 0;
+	}
+	flush_all(c, f->ret);
+	if (c->durable) {
+		durable_flush(c, NULL, 0, false);
+		flush_all(c, &ignored);
+	}
 	return 0;
 }
 
