@@ -57,6 +57,7 @@ void durable_open(struct control *c, const struct config *config)
 	path_of(config, path, sizeof(path));
 	o.path = path;
 	c->wall_ahead_ns = wall_ahead_ns();
+	c->durable_said.loading = true;
 	err = lmdb_start(&o, &c->durable);
 	if (err) {
 		log_err("durable cache: it cannot be started, answers are kept in memory alone: %s", strerror(-err));
@@ -104,6 +105,24 @@ void durable_tick(struct control *c)
 		flush_all(c, &ignored);
 	}
 	c->wall_ahead_ns = ahead;
+}
+
+void durable_show(struct control *c, struct control_durable *ret)
+{
+	struct lmdb_status s;
+
+	*ret = (struct control_durable){ .configured = c->durable != NULL };
+	if (!c->durable)
+		return;
+	lmdb_status(c->durable, &s);
+	ret->open = s.open;
+	ret->loading = s.loading;
+	ret->loaded = s.loaded;
+	ret->load_ms = s.load_ms;
+	ret->bytes = s.bytes;
+	ret->bytes_max = s.bytes_max;
+	memcpy(ret->why, s.why, sizeof(s.why));
+	memcpy(ret->note, s.note, sizeof(s.note));
 }
 
 void durable_flush(struct control *c, const uint8_t *lower, uint16_t len, bool below)

@@ -452,6 +452,8 @@ void durable_settle(struct control *c);
 /* Each second: say what has changed. */
 void durable_tick(struct control *c);
 
+void durable_show(struct control *c, struct control_durable *ret);
+
 /* As lmdb_flush(), behind wire_settle(). */
 void durable_flush(struct control *c, const uint8_t *lower, uint16_t len, bool below);
 

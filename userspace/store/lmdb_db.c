@@ -10,7 +10,6 @@
  * back goes from the youngest to the oldest, and of two answers to one key the
  * first that is met counts.
  */
-#include <endian.h>
 #include <errno.h>
 #include <lmdb.h>
 #include <stdio.h>
@@ -110,9 +109,15 @@ static int fail(int rc, struct err_at *reterr)
 
 /* ---- a transaction ---- */
 
+/* LMDB compares keys octet by octet. */
+static uint64_t highest_first(uint64_t v)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
+}
+
 static MDB_val key_of(uint64_t number, uint64_t *buf)
 {
-	*buf = htobe64(number);
+	*buf = highest_first(number);
 	return (MDB_val){ sizeof(*buf), buf };
 }
 
@@ -121,7 +126,7 @@ static uint64_t number_of(const MDB_val *key)
 	uint64_t number;
 
 	memcpy(&number, key->mv_data, sizeof(number));
-	return be64toh(number);
+	return highest_first(number);
 }
 
 static int begin(struct lmdb_db *db, bool writes, struct err_at *reterr)

@@ -305,6 +305,14 @@ static const struct flush_case flush_cases[] = {
 	{ "all is flushed", NULL, false, "" },
 };
 
+static struct dns_key filler(unsigned n)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "n%u.filler.example", n);
+	return key_of(name, DNS_A);
+}
+
 static void flushed_names_do_not_come_back(void **state)
 {
 	static const char *const names[] = { "a.test", "b.a.test", "c.b.a.test", "xa.test", "test" };
@@ -320,7 +328,7 @@ static void flushed_names_do_not_come_back(void **state)
 	for (i = 0; i < COUNT(names); i++)
 		put(&l, key_of(names[i], DNS_A), 300, 1, 0);
 	for (i = 0; i < 3000; i++)
-		put(&l, key_of("filler.example", (uint16_t)(i + 1000)), 300, 1, 0);
+		put(&l, filler(i), 300, 1, 0);
 	/* at once: what waits is flushed too */
 	assert_int_equal(lmdb_flush(l.lmdb, t->name ? key.name : NULL, key.name_len, t->below, &found), 0);
 	end(&l);
@@ -397,7 +405,7 @@ static void a_name_in_use_stays_while_others_pass_through(void **state)
 	unsigned i, n;
 
 	o.max_bytes = MIB;
-	l = begin_with(o, 1000);
+	l = begin_with(o, 4000);
 	for (i = 0; i < 100; i++)
 		put(&l, numbered(i), 3000, 5, 0);
 	for (n = 0; n < 40; n++) {
