@@ -2,6 +2,7 @@
 /* test_lmdb.c - the durable cache: what comes back, what does not, its bounds, and what is done to its file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,6 +366,54 @@ static void after_a_flush_it_takes_answers_again(void **state)
 	end(&l);
 }
 
+/* ---- many threads ---- */
+
+struct putter {
+	struct life *life;
+	unsigned from;
+};
+
+static void *put_many(void *arg)
+{
+	const struct putter *p = arg;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		put(p->life, numbered(p->from + i), 300, 1, 0);
+		get(p->life, numbered(p->from + i / 2));
+	}
+	return NULL;
+}
+
+static void many_threads_put_while_another_flushes(void **state)
+{
+	struct life l = begin();
+	struct putter p[4];
+	pthread_t thread[COUNT(p)];
+	uint64_t found;
+	unsigned i;
+
+	for (i = 0; i < COUNT(p); i++) {
+		p[i] = (struct putter){ &l, i * 10000 };
+		assert_int_equal(pthread_create(&thread[i], NULL, put_many, &p[i]), 0);
+	}
+	for (i = 0; i < 5; i++) {
+		struct dns_key key = numbered(100000);
+
+		put(&l, key, 300, 1, 0);
+		assert_int_equal(lmdb_flush(l.lmdb, key.name, key.name_len, true, &found), 0);
+		assert_int_equal(found, 1);
+		status_of(&l);
+	}
+	for (i = 0; i < COUNT(p); i++)
+		pthread_join(thread[i], NULL);
+	end(&l);
+	l = begin();
+	for (i = 0; i < COUNT(p); i++)
+		assert_int_equal(count_kept(&l, i * 10000, i * 10000 + 3000), 3000);
+	assert_int_equal(get(&l, numbered(100000)), -1);
+	end(&l);
+}
+
 /* ---- bounds ---- */
 
 static off_t file_size(void)
@@ -707,6 +756,7 @@ int main(void)
 		TEST(reading_back_ends_when_memory_is_full),
 		TEST(big_answers_come_back),
 		TEST(after_a_flush_it_takes_answers_again),
+		TEST(many_threads_put_while_another_flushes),
 		TEST(the_file_never_grows_over_its_bound),
 		TEST(a_name_in_use_stays_while_others_pass_through),
 		TEST(a_file_over_a_smaller_bound_is_begun_anew),
