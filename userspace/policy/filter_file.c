@@ -207,18 +207,30 @@ static struct filter_members members_of(const struct filter *f)
 	};
 }
 
+/* Behind the last set that has members there are spare ones. */
+static uint32_t count_used(const struct filter_members *m)
+{
+	const struct filter_member *end;
+	uint32_t used = m->sets;
+
+	while (used > 1 && filter_set_members(m, used - 1, &end) == end)
+		used--;
+	return used;
+}
+
 struct filter_members *filter_members_copy(const struct filter *f)
 {
 	const struct filter_members from = members_of(f);
 	size_t at_size = (from.sets + 1ULL) * sizeof(*from.at), size = header(f)->members * sizeof(*from.member);
-	struct filter_members *m = malloc(sizeof(*m) + at_size + size);
+	struct filter_members *m = malloc(sizeof(*m) + at_size + size + FILTER_SPARE_MEMBERS * sizeof(*from.member));
 	uint8_t *at = (uint8_t *)(m + 1);
 
 	if (!m)
 		return NULL;
 	memcpy(at, from.at, at_size);
 	memcpy(at + at_size, from.member, size);
-	*m = (struct filter_members){ from.sets, (const uint32_t *)at, (const struct filter_member *)(at + at_size) };
+	*m = (struct filter_members){ from.sets, (const uint32_t *)at, (const struct filter_member *)(at + at_size),
+				      count_used(&from), FILTER_SPARE_MEMBERS };
 	return m;
 }
 

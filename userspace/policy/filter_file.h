@@ -17,6 +17,8 @@
 #define FILTER_VERSION 2
 #define FILTER_PAGE    4096
 #define FILTER_MEMBERS_MAX (64U << 20)
+#define FILTER_SPARE_SETS    256	/* of no names, for what is changed in place */
+#define FILTER_SPARE_MEMBERS 16384	/* the same, in memory */
 
 /* Mark of a set of subtree entries, in set_at; the rest is a number of a member. */
 #define FILTER_SET_SUBTREE 0x80000000U
@@ -37,9 +39,11 @@ static inline unsigned filter_member_kind(struct filter_member m)
 
 /* The members of all sets, in one piece of memory. */
 struct filter_members {
-	uint32_t sets;
+	uint32_t sets;			/* those of no names included, which are for filter_edit.h */
 	const uint32_t *at;		/* sets + 1 places */
 	const struct filter_member *member;
+	uint32_t used;			/* sets below it have members (0 apart) */
+	uint32_t room;			/* members that there is room for behind the last one */
 };
 
 static inline bool filter_set_is_subtree(const struct filter_members *m, uint32_t set)

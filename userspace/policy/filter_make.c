@@ -168,10 +168,26 @@ static int each_entry(const void *from, filter_place_take take, void *to)
 	return err;
 }
 
+/* Sets of no names behind the others: their numbers are for names that are changed in place (filter_edit.h). */
+static uint32_t count_spare(const struct filter_sets *s)
+{
+	uint32_t left = s->bound > s->count ? s->bound - s->count : 0;
+
+	return left < FILTER_SPARE_SETS ? left : FILTER_SPARE_SETS;
+}
+
+static void write_set_at(const struct filter_sets *s, uint32_t spare, uint32_t *to)
+{
+	memcpy(to, s->at, (s->count + 1ULL) * sizeof(*to));
+	for (to += s->count + 1; spare--; to++)
+		*to = s->members_count;
+}
+
 /* One try with that many buckets; -ENOSPC when the names do not fit. */
 static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct filter *ret)
 {
-	struct filter_layout l = filter_layout(buckets, words, m->sets.count, m->sets.members_count);
+	uint32_t spare = count_spare(&m->sets), sets = m->sets.count + spare;
+	struct filter_layout l = filter_layout(buckets, words, sets, m->sets.members_count);
 	struct filter_header *h;
 	uint8_t *image;
 	int err;
@@ -185,7 +201,7 @@ static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct
 	*h = (struct filter_header){
 		.magic = FILTER_MAGIC, .version = FILTER_VERSION, .header_size = sizeof(*h), .size = l.size,
 		.members = m->sets.members_count, .rules = m->rules,
-		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1, .sets = m->sets.count, .depths = m->depths,
+		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1, .sets = sets, .depths = m->depths,
 			  .entries = m->entries, .fingerprint = m->b->secret->fingerprint },
 	};
 	err = filter_place((struct mr_filter_bucket *)(image + l.buckets), (uint64_t *)(image + l.bloom), each_entry, m->b,
@@ -194,7 +210,7 @@ static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct
 		munmap(image, l.size);
 		return err;
 	}
-	memcpy(image + l.set_at, m->sets.at, (m->sets.count + 1ULL) * sizeof(*m->sets.at));
+	write_set_at(&m->sets, spare, (uint32_t *)(image + l.set_at));
 	if (m->sets.members_count)
 		memcpy(image + l.members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));
 	h->sum = filter_sum(image, l.size);

@@ -437,3 +437,11 @@ struct mr_verdict *judge_verdicts(const struct judge *j)
 	}
 	return v;
 }
+
+void judge_set_verdicts(const struct judge *j, uint32_t set, struct mr_verdict *ret)
+{
+	unsigned g;
+
+	for (g = 0; g < j->groups; g++)
+		ret[g] = verdict_of(j, g, set, strongest_regex(j, g));
+}

@@ -164,7 +164,7 @@ static void sets_change_their_meaning_in_place(void **state)
 static void sets_change_their_meaning_in_what_was_taken_over(void **state)
 {
 	struct mr_secret secret = make_secret(1);
-	struct mr_verdict none[64] = { 0 };
+	static const struct mr_verdict none[MR_SETS_MAX];
 	struct kern *k = open_usual();
 	struct filter_view view;
 
@@ -179,7 +179,7 @@ static void sets_change_their_meaning_in_what_was_taken_over(void **state)
 
 static void without_a_filter_there_are_no_meanings_to_change(void **state)
 {
-	struct mr_verdict none[64] = { 0 };
+	static const struct mr_verdict none[MR_SETS_MAX];
 	struct kern *k = open_usual();
 
 	assert_int_equal(kern_verdicts_update(k, none, 1), -ENOENT);
@@ -192,7 +192,7 @@ static void without_a_filter_there_are_no_meanings_to_change(void **state)
 static void the_off_form_changes_the_meanings_that_were_lent(void **state)
 {
 	struct mr_secret secret = make_secret(1);
-	struct mr_verdict none[64] = { 0 };
+	static const struct mr_verdict none[MR_SETS_MAX];
 	struct kern *k = open_off();
 	struct filter_view view = publish_off(k);
 
