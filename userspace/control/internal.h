@@ -14,6 +14,7 @@
 #include "lists/lists.h"
 #include "net/neigh.h"
 #include "policy/compile.h"
+#include "policy/filter_edit.h"
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
 #include "server/server.h"
@@ -69,6 +70,7 @@ struct control {
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct list_state *lists;	/* one for each of the configuration's lists */
 	uint64_t filter_asked;
+	unsigned edits;			/* changes in place since the filter was compiled */
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
 	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
@@ -229,6 +231,25 @@ void filter_job_done(struct filter_job *j);
 
 /* Both. */
 int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr);
+
+/* ---- edit.c: a plain rule, without compiling ---- */
+
+/**
+ * Plan how the filter in force becomes that of @next, which differs by one of the rules for all.
+ *
+ * Returns 0; -EAGAIN when that takes a compilation.
+ */
+int edit_plan(struct control *c, const struct config *next, struct filter_edit *ret);
+
+/* Change the filter as planned, and let @s, a snapshot without a filter, have it: both worlds see it. */
+int edit_make(struct control *c, const struct filter_edit *e, struct snapshot *s);
+
+/**
+ * Bring a filter from the disk up to the rules for all of @s, which has it, as far as that can be without compiling.
+ *
+ * @rules  what it was compiled from, one a line; changed
+ */
+void edit_replay(struct control *c, struct snapshot *s, char *rules);
 
 /* ---- schedule.c ---- */
 

@@ -116,9 +116,12 @@ void snapshot_apply(struct control *c, struct snapshot *s)
 
 int snapshot_renew_clients(struct control *c, struct err_at *reterr)
 {
-	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot->base ? c->snapshot->base : c->snapshot;
+	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot;
 	int err;
 
+	/* Not one behind another: whoever has the configuration has all but the clients. */
+	if (base->base && base->config == base->base->config)
+		base = base->base;
 	if (!s)
 		return -ENOMEM;
 	*s = *base;
