@@ -96,11 +96,15 @@ static void add_counts(struct table *t, const json_t *stats)
 static void add_reloads(struct table *t, const json_t *o)
 {
 	const char *error = ctl_text(o, "reloads.last_error");
-	char line[640];
+	char line[640], words[512];
 
 	snprintf(line, sizeof(line), "%s, of them %s failed%s%s", show_number(ctl_number(o, "reloads.done")),
 		 show_number(ctl_number(o, "reloads.failed")), *error ? "; the last one: " : "", error);
 	table_row(t, "reloads", line);
+	if (!json_array_size(ctl_get(o, "reloads.waiting")))
+		return;
+	snprintf(line, sizeof(line), "for the next start: %s", show_words(ctl_get(o, "reloads.waiting"), words, sizeof(words), ""));
+	table_row(t, "waiting", line);
 }
 
 static void add_objects(struct table *t, const json_t *o)
@@ -143,6 +147,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 {
 	struct table *t = table_new("ll");
 	char line[1024];
+	int at;
 
 	printf("millraced %s, pid %llu, user %s, up %s\n", ctl_text(o, "version"), (unsigned long long)ctl_number(o, "pid"),
 	       ctl_text(o, "user"), show_duration(ctl_number(o, "uptime_s")));
@@ -151,9 +156,12 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	table_row(t, "upstreams", show_words(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
 	table_row(t, "workers", show_number(ctl_number(o, "workers")));
 	add_fastpath(t, o);
-	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s",
-		 show_number(ctl_number(o, "filter.entries")),
-		 show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
+	at = snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s",
+		      show_number(ctl_number(o, "filter.entries")),
+		      show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
+	if (ctl_number(o, "filter.untold"))
+		snprintf(line + at, sizeof(line) - (size_t)at, ", blocked in every group: %s",
+			 show_number(ctl_number(o, "filter.untold")));
 	table_row(t, "filter", line);
 	add_objects(t, o);
 	add_counts(t, stats);

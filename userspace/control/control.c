@@ -49,6 +49,18 @@ static void on_poll(uv_timer_t *t)
 	kern_events_poll(c->kern, on_kernel_event, c);
 }
 
+static void check_pins(struct control *c)
+{
+	struct err_at at = { 0 };
+	int err = kern_pins_check(c->kern, &at);
+
+	if (err > 0)
+		log_warn("somebody removed pins, they are there again: %s", at.why);
+	else if (err && !c->pins_missing)
+		log_err("somebody removed pins, and they cannot be made again, which is tried each second: %s", at.why);
+	c->pins_missing = err < 0;
+}
+
 /* Each second.  The monotonic clock stands still in suspend: what was cached is then older than it looks. */
 static void on_second(uv_timer_t *t)
 {
@@ -57,6 +69,8 @@ static void on_second(uv_timer_t *t)
 	struct control_flushed ignored;
 
 	kern_links_check(c->kern);
+	check_pins(c);
+	patterns_tick(c, now);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
@@ -238,11 +252,12 @@ static int read_effective(struct control *c, struct config **ret, char **ret_tex
 	return 0;
 }
 
-/* Everything that needs root, in order, then root goes. */
+/* Everything that needs root, in order, then root goes.  @config is the file's alone, and kept. */
 static int start_privileged(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
 {
 	int err;
 
+	c->begun = config;
 	resolve_user(c, config);
 	err = state_folders(config, c->uid, c->gid, reterr);
 	if (!err)
@@ -253,8 +268,6 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 		err = state_secret(config->state, c->uid, c->gid, &c->secret, reterr);
 	if (!err)
 		err = objects_open(c, config->state, reterr);
-	config_free(config);
-	config = NULL;
 	if (!err && neigh_open(c->loop, &c->neigh, reterr))
 		log_warn("groups by hardware address hold for what the packet path answers alone: %s", reterr->why);
 	if (!err)
@@ -289,6 +302,7 @@ static void free_all(struct control *c, bool detach)
 	state_close(c->objects);
 	left_outs_done(&c->left_out);
 	left_outs_done(&c->left_out_next);
+	config_free(c->begun);
 	free(c->text);
 	free(c->lists);
 	free(c->list_names);

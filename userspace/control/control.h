@@ -85,6 +85,8 @@ struct control_list {
 	int64_t next_try_s;
 };
 
+#define CONTROL_WAITING_MAX 32
+
 struct control_status {
 	char version[32];
 	int pid;
@@ -98,7 +100,8 @@ struct control_status {
 	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
-	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */
+	uint64_t filter_asked;		/* names on combinations of lists that the kernel has no number for: the daemon judges them */
+	uint64_t filter_untold;		/* of those, such as it had no room for either: blocked in every group */
 	unsigned lists;
 	unsigned objects;		/* made at run time and in force */
 	unsigned objects_left_out;	/* made, but they cannot be in force beside what the file says */
@@ -108,6 +111,8 @@ struct control_status {
 	uint64_t reloads;
 	uint64_t reloads_failed;
 	char reload_error[512];		/* of the last failed one since the last good one; "" otherwise */
+	unsigned waiting;
+	const char *wait[CONTROL_WAITING_MAX];	/* options whose new value waits for the next start; live for ever */
 };
 int control_status(struct control *c, struct control_status *ret);
 
@@ -154,7 +159,7 @@ struct control_verdict {
 	uint64_t line;			/* in its source; 0: not known */
 	char rule[256];			/* as written; "" when not known */
 	unsigned rewrites;		/* rules that say what to answer */
-	uint8_t link[256];		/* the name in the answer's CNAME chain that decided, lower-case wire form */
+	uint8_t link[256];		/* the name that decided of those the answer leads to, lower-case wire form */
 	uint16_t link_len;		/* 0: none did */
 };
 

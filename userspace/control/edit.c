@@ -130,11 +130,12 @@ static int read_groups(const struct edited *of, const struct config_groups *grou
 	return err;
 }
 
-/* Members that stand for patterns are not known from others. */
+/* Members that stand for patterns are not known from others; heavy ones are asked about instead, so whether there are any. */
 static bool patterns_matter(const struct judge *j, const struct edited *e)
 {
 	return e->reach == RULE_EXACT && rules_have_regex(j->rules) &&
-	       (rules_regex_limited(j->rules) || rules_any_regex(j->rules, e->name, e->len));
+	       (rules_regex_limited(j->rules) || rules_regex_heavy(j->rules) ||
+		rules_any_regex(j->rules, e->name, e->len, NULL));
 }
 
 static int plan(const struct judge *j, unsigned source, const struct edited *e, unsigned before, unsigned after,

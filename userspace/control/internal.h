@@ -55,6 +55,7 @@ struct control {
 	size_t text_size;
 	char state[CONFIG_PATH_MAX];	/* as at the start: another one waits for the next */
 	struct config_addrs listen;	/* the same */
+	struct config *begun;		/* the file at the start: what of it waits for the next is seen against this */
 	struct mr_secret secret;
 	uid_t uid;
 	gid_t gid;
@@ -69,10 +70,14 @@ struct control {
 	unsigned workers;
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct list_state *lists;	/* one for each of the configuration's lists */
-	uint64_t filter_asked;
+	uint64_t filter_asked, filter_untold;
 	unsigned edits;			/* changes in place since the filter was compiled */
+	const struct rules *patterns;	/* whose count of names with too many steps has been told */
+	uint64_t patterns_told;
+	uint64_t patterns_next_ns;	/* not again before */
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
+	bool pins_missing;		/* and it has been said */
 	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
@@ -250,6 +255,11 @@ int edit_make(struct control *c, const struct filter_edit *e, struct snapshot *s
  * @rules  what it was compiled from, one a line; changed
  */
 void edit_replay(struct control *c, struct snapshot *s, char *rules);
+
+/* ---- patterns.c ---- */
+
+/* Warn of regular expressions that took all the steps of queries, the worst by name; once a minute. */
+void patterns_tick(struct control *c, uint64_t now_ns);
 
 /* ---- schedule.c ---- */
 

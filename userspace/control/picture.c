@@ -37,6 +37,14 @@ static void objects_status(const struct control *c, struct control_status *s)
 	s->pauses = c->pauses;
 }
 
+static void add_waiting(const struct config_option *o, void *arg)
+{
+	struct control_status *s = arg;
+
+	if (o->restart && s->waiting < CONTROL_WAITING_MAX)
+		s->wait[s->waiting++] = o->path;
+}
+
 static int make_status(struct control *c, void *arg)
 {
 	const struct config *f = c->snapshot->config;
@@ -56,11 +64,13 @@ static int make_status(struct control *c, void *arg)
 	kern_status(c->kern, &s->kern);
 	s->filter_entries = c->snapshot->judge.filter.unit->entries;
 	s->filter_asked = c->filter_asked;
+	s->filter_untold = c->filter_untold;
 	s->lists = f->filter_lists.count;
 	objects_status(c, s);
 	s->reloads = c->reloads;
 	s->reloads_failed = c->reloads_failed;
 	memcpy(s->reload_error, c->reload_error, sizeof(s->reload_error));
+	config_changes(c->begun, f, add_waiting, s);
 	return 0;
 }
 

@@ -167,18 +167,6 @@ static void adopt(struct kern *k, struct kern_tables *t, const struct kern_sizes
 	k->sizes = *z;
 }
 
-/* The new filter is in force, so a failure here is only said: the next start begins with empty tables. */
-static void repin(struct kern *k)
-{
-	struct err_at e = { 0 };
-
-	k->pin_note[0] = 0;
-	if (!kern_pins_write(k, &e))
-		return;
-	kern_pins_remove(k->root_fd, 0, false);
-	snprintf(k->pin_note, sizeof(k->pin_note), "%.200s: the next start begins with empty tables", e.why);
-}
-
 /**
  * Load bigger maps with that filter in unit 0, let the links run the program
  * that uses them, and replace the pins.
@@ -187,6 +175,7 @@ static int grow(struct kern *k, const struct source *s, struct err_at *reterr)
 {
 	int reuse[KERN_MAP_COUNT], m, err;
 	struct kern_tables t = { 0 };
+	struct err_at ignored;
 	struct mr_conf *c;
 
 	if (k->old_confs == sizeof(k->old_conf) / sizeof(k->old_conf[0]))
@@ -212,8 +201,9 @@ static int grow(struct kern *k, const struct source *s, struct err_at *reterr)
 		kern_grace(k);
 	}
 	pthread_mutex_unlock(&k->answers.lock);
+	/* The new filter is in force, so a failure here is only said. */
 	if (!err)
-		repin(k);
+		kern_pins_renew(k, &ignored);
 	return err;
 }
 

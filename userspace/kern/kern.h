@@ -104,6 +104,15 @@ int kern_watch(struct kern *k, uv_loop_t *loop, struct err_at *reterr);
  * foreign one that went.  Cheap: for each second.
  */
 void kern_links_check(struct kern *k);
+
+/**
+ * Pin again what somebody has removed from the pins' folder: links, without
+ * which the program goes when the daemon does, and maps.  Cheap: for each second.
+ *
+ * Returns 0 when all is there; 1 when it is there again, with what was missing
+ * in @reterr; a negative errno while it cannot be, which is a note of kern_status() too.
+ */
+int kern_pins_check(struct kern *k, struct err_at *reterr);
 void kern_unwatch(struct kern *k);
 
 /* ---- policy, by the control thread ---- */

@@ -196,6 +196,9 @@ void kern_pins_close(int fds[KERN_MAP_COUNT]);
 /* Replace the pins of this layout by the maps in force; mr_conf last, its presence says that all are there. */
 int kern_pins_write(const struct kern *k, struct err_at *reterr);
 
+/* As kern_pins_write(); on failure none of them stay, and a note of kern_status() says why. */
+int kern_pins_renew(struct kern *k, struct err_at *reterr);
+
 /* Remove pins: all but @keep_layout (0: all) and, with @links, the links. */
 void kern_pins_remove(int root_fd, uint64_t keep_layout, bool links);
 
@@ -220,6 +223,9 @@ void kern_attach_again(struct kern *k);
 int kern_links_update(struct kern *k, int prog_fd, struct err_at *reterr);
 
 unsigned kern_attached(const struct kern *k);
+
+/* Pin again the link of @i, whose pin has gone; 1: done, 0: it is there or there is no link. */
+int kern_link_repin(const struct kern *k, const struct kern_iface *i);
 
 /* ---- nic.c ---- */
 

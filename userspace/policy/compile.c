@@ -18,7 +18,7 @@
 #define BLOCK_SIZE     65536
 #define RULES_FILE_MAX (1ULL << 30)
 #define SETTLE_EACH    (1U << 20)
-#define LIMITED_MAX    4096		/* matches that took too many steps, half a second of them */
+#define HEAVY_MAX      (100U << 20)	/* steps of heavy patterns, half a second of them */
 
 /* Wire names behind each other, each ended by its root byte. */
 struct name_block {
@@ -58,6 +58,11 @@ void compile_lists(struct compile *c, unsigned lists)
 {
 	c->lists = lists;
 	rules_builder_lists(c->builder, lists);
+}
+
+void compile_local(struct compile *c, unsigned source)
+{
+	c->names->local = source;
 }
 
 static void free_exact(struct compile *c)
@@ -307,6 +312,7 @@ static int match_exact_names(struct compile *c)
 	struct matching m = { .c = c };
 	const struct name_block *b;
 	const uint8_t *p;
+	uint32_t steps;
 
 	note_sources(&m);
 	for (b = c->exact; b && !m.err; b = b->next)
@@ -314,9 +320,10 @@ static int match_exact_names(struct compile *c)
 			for (p = m.name; *p; p += *p + 1)
 				;
 			m.len = (uint16_t)(p + 1 - m.name);
-			if (rules_regex_limited(c->rules) < LIMITED_MAX)
-				rules_each_regex(c->rules, m.name, m.len, add_member, &m);
-			else
+			steps = rules_regex_heavy(c->rules) < HEAVY_MAX ? REGEX_STEPS_MAX : 0;
+			if (steps)
+				rules_each_regex(c->rules, m.name, m.len, &steps, add_member, &m);
+			if (!steps && !m.err)
 				ask_about_name(&m);
 			if (!m.err)
 				drop_repeats(&m);
@@ -349,17 +356,23 @@ static uint64_t sum_rules(const uint8_t *p, size_t size)
 	return sum ? sum : 1;
 }
 
+static void note_asked(struct compiled *c)
+{
+	c->asked = filter_asked(c->filter);
+	c->untold = filter_untold(c->filter);
+}
+
 static int finish_files(struct compile *c, const char *path, const char *rules_path, const uint8_t *saved, size_t size,
 			struct compiled *ret, struct err_at *reterr)
 {
-	uint64_t sum = sum_rules(saved, size);
+	uint64_t sum = sum_rules(saved, size), unused;
 	int err;
 
 	err_where(reterr, rules_path, 0, NULL);
 	/* first: until the filter is there too, the two are not taken */
 	err = filter_replace(rules_path, saved, size, reterr);
 	if (!err)
-		err = filter_write(c->names, sum, path, &ret->asked, reterr);
+		err = filter_write(c->names, sum, path, &unused, reterr);
 	return err ? err : filter_open(path, c->names->secret, &ret->filter, reterr);
 }
 
@@ -368,6 +381,7 @@ int compile_finish(struct compile *c, const char *path, const char *rules_path, 
 {
 	struct compiled made = { 0 };
 	uint8_t *saved = NULL;
+	uint64_t unused;
 	size_t size = 0;
 	int err = bring_together(c);
 
@@ -378,10 +392,11 @@ int compile_finish(struct compile *c, const char *path, const char *rules_path, 
 	else if (path)
 		err = finish_files(c, path, rules_path, saved, size, &made, reterr);
 	else
-		err = filter_make(c->names, sum_rules(saved, size), &made.filter, &made.asked, reterr);
+		err = filter_make(c->names, sum_rules(saved, size), &made.filter, &unused, reterr);
 	free(saved);
 	if (err)
 		return err;
+	note_asked(&made);
 	made.rules = c->rules;
 	c->rules = NULL;
 	*ret = made;
@@ -407,11 +422,13 @@ int compile_open(const char *path, const char *rules_path, const struct mr_secre
 	else if ((err = rules_load((uint8_t *)saved, size, &c.rules)))
 		err_why(reterr, err, "the special rules cannot be used: %s", strerror(-err));
 	free(saved);
-	if (err)
+	if (err) {
 		compiled_done(&c);
-	else
-		*ret = c;
-	return err;
+		return err;
+	}
+	note_asked(&c);
+	*ret = c;
+	return 0;
 }
 
 void compiled_done(struct compiled *c)

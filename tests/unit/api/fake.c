@@ -52,11 +52,16 @@ int control_status(struct control *c, struct control_status *s)
 	s->kern.answers_in_use = 1234;
 	s->kern.answers_max = 200000;
 	s->filter_entries = UINT64_MAX;
+	s->filter_asked = 5000;
+	s->filter_untold = 7;
 	s->lists = 1;
 	s->objects = 3;
 	s->objects_left_out = 1;
 	snprintf(s->objects_why, sizeof(s->objects_why), "group mine: managed by file");
 	s->pauses = 2;
+	s->waiting = 2;
+	s->wait[0] = "server.listen";
+	s->wait[1] = "state";
 	return fake.error;
 }
 
