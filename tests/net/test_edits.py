@@ -105,6 +105,35 @@ def test_rules_that_are_not_plain_are_compiled(served):
         assert compiled(served) != before, rule
 
 
+def test_a_rule_for_one_group_is_compiled_and_those_for_all_change_beside_it(served):
+    before = compiled(served)
+    served.millctl("rule", "add", "--group", "kids", "||news.edit.test^")
+    served.millctl("rule", "add", "--group", "default", "||news.edit.test^$important")
+    assert compiled(served) != before
+    before = compiled(served)
+    for rule, kid, other in (("@@||news.edit.test^", False, True), ("@@||news.edit.test^$important", False, False)):
+        make(served, rule)
+        assert blocked(served.ask("x.news.edit.test", source=KID4)) == kid
+        assert blocked(both(served, "x.news.edit.test")) == other
+    for rule in "@@||news.edit.test^", "@@||news.edit.test^$important":
+        drop(served, rule)
+    assert compiled(served) == before
+    assert blocked(served.ask("x.news.edit.test", source=KID4)) and blocked(both(served, "x.news.edit.test"))
+    served.millctl("rule", "remove", "--group", "kids", "||news.edit.test^")
+    assert compiled(served) != before
+    assert not blocked(served.ask("x.news.edit.test", source=KID4)) and blocked(both(served, "x.news.edit.test"))
+
+
+def test_new_clients_and_pauses_go_with_what_was_changed_in_place(served):
+    make(served, "||one.edit.test^")
+    served.millctl("pause", "--client", lane.CLIENT4)
+    make(served, "||two.edit.test^")
+    assert not blocked(both(served, "x.one.edit.test")) and not blocked(both(served, "x.two.edit.test"))
+    served.millctl("resume", "--client", lane.CLIENT4)
+    drop(served, "||one.edit.test^")
+    assert not blocked(both(served, "x.one.edit.test")) and blocked(both(served, "x.two.edit.test"))
+
+
 def test_a_name_that_a_pattern_means_is_compiled(served):
     make(served, "@@/^re[0-9]+\\./$important")
     before = compiled(served)

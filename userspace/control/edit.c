@@ -180,12 +180,25 @@ static unsigned edits_max(unsigned rules)
 	return max < EDITS_MAX ? max : EDITS_MAX;
 }
 
-/* The snapshot that has the filter. */
-static struct snapshot *root_of(struct snapshot *s)
+static bool same_rules(const struct config_rules *a, const struct config_rules *b)
 {
-	while (s->base)
-		s = s->base;
-	return s;
+	unsigned i;
+
+	for (i = 0; a->count == b->count && i < a->count; i++)
+		if (strcmp(a->at[i].text, b->at[i].text))
+			return false;
+	return a->count == b->count;
+}
+
+/* Those of groups are compiled. */
+static bool same_group_rules(const struct config_groups *a, const struct config_groups *b)
+{
+	unsigned i;
+
+	for (i = 0; a->count == b->count && i < a->count; i++)
+		if (!same_rules(&a->at[i].rules, &b->at[i].rules))
+			return false;
+	return a->count == b->count;
 }
 
 int edit_plan(struct control *c, const struct config *next, struct filter_edit *ret)
@@ -196,6 +209,7 @@ int edit_plan(struct control *c, const struct config *next, struct filter_edit *
 	bool added = new->count > old->count;
 	const struct config_rules *with = added ? new : old;
 	struct reading *r = malloc(sizeof(*r));
+	struct snapshot *root = snapshot_root(c->snapshot);
 	struct sources n, was;
 	struct edited e;
 	unsigned number;
@@ -203,8 +217,9 @@ int edit_plan(struct control *c, const struct config *next, struct filter_edit *
 
 	sources_number(next, &n);
 	sources_number(now, &was);
-	/* Before the first compile it is not known what is in the filter. */
-	if (!r || !c->lists || c->edits >= edits_max(with->count) || n.count != was.count || n.rules != was.rules || next->groups.count != j->groups)
+	/* Before the first compile it is not known what is in the filter; what comes back with a rule is more than that. */
+	if (!r || !c->lists || c->edits >= edits_max(with->count) || c->left_out_next.count != c->left_out.count ||
+	    n.count != was.count || n.rules != was.rules || !same_group_rules(&now->groups, &next->groups))
 		goto out;
 	err = find_edited(with, added ? old : new, &number);
 	if (!err)
@@ -220,28 +235,32 @@ int edit_plan(struct control *c, const struct config *next, struct filter_edit *
 	if (!err)
 		err = plan(j, n.rules, &e, added ? r->said : r->said | 1U << e.action,
 			   added ? r->said | 1U << e.action : r->said, ret);
-	if (!err && root_of(c->snapshot)->owned.filter && filter_edit_allow(root_of(c->snapshot)->owned.filter))
+	if (!err && root->owned.filter && filter_edit_allow(root->owned.filter))
 		err = -EAGAIN;
 out:
 	free(r);
 	return err;
 }
 
-/* Make a planned change in the filter of @root. */
+/* Make a planned change in the filter of @root, with no edge of a schedule in between. */
 static int make(struct control *c, const struct filter_edit *e, struct snapshot *root, const struct judge *j,
 		struct filter_view *ret)
 {
 	struct mr_verdict cells[MR_GROUPS_MAX] = { 0 };
+	int err;
 
+	edges_lock(&c->edges);
 	filter_edit_members(e, root->owned.members);
 	if (e->is_new)
 		judge_set_verdicts(j, e->set, cells);
-	return kern_filter_edit(c->kern, e, cells, ret);
+	err = kern_filter_edit(c->kern, e, cells, ret);
+	edges_unlock(&c->edges, root, e->is_new);
+	return err;
 }
 
 int edit_make(struct control *c, const struct filter_edit *e, struct snapshot *s)
 {
-	struct snapshot *root = root_of(c->snapshot);
+	struct snapshot *root = snapshot_root(c->snapshot);
 	int err;
 
 	s->judge = c->snapshot->judge;
@@ -250,6 +269,7 @@ int edit_make(struct control *c, const struct filter_edit *e, struct snapshot *s
 		return err;
 	s->base = snapshot_ref(root);
 	c->edits++;
+	snapshot_apply_edited(c, s);
 	return 0;
 }
 

@@ -194,7 +194,7 @@ static void note_asked(struct control *c, uint64_t asked, uint64_t untold)
 			 "group, whatever its lists say of them", untold);
 }
 
-/* Turn the filter's sets into verdicts and put both in force; @made is taken. */
+/* Turn the filter's sets into verdicts and put both in force; @made is taken, and @s on success. */
 static int put_in_force(struct control *c, struct snapshot *s, struct compiled *made, struct err_at *reterr)
 {
 	uint64_t asked = made->asked, untold = made->untold;
@@ -212,12 +212,7 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	if (!err)
 		err = publish_names(c, s->config);
 	if (!err)
-		err = kern_filter_publish(c->kern, made->filter, v, s->judge.groups, &s->judge.filter, &mapped, reterr);
-	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
-	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
-		kern_flush_all(c->kern);
-	if (!err)
-		c->verdicts_stale = false;
+		err = snapshot_apply(c, s, made->filter, v, &mapped, reterr);
 	if (!err && !mapped) {
 		s->owned.filter = made->filter;
 		s->owned.verdicts = v;
@@ -292,7 +287,7 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
 	sources_number(config, &n);
 	compile_lists(to, n.lists);
 	compile_local(to, n.rewrites);
-	err = feed_all(c, config, mode, to, j.states, reterr);
+	err = feed_all(c, config, mode, to, j.states, &j.bad_rules, reterr);
 	if (!err)
 		err = finish(c, to, mode, &j, reterr);
 	if (err)
@@ -308,6 +303,7 @@ out:
 void filter_job_done(struct filter_job *j)
 {
 	compiled_done(&j->made);
+	left_outs_done(&j->bad_rules);
 	free(j->states);
 	*j = (struct filter_job){ 0 };
 }
@@ -332,6 +328,9 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 		c->lists = j->states;
 		j->states = NULL;
 		c->edits = 0;
+		left_outs_done(&c->bad_rules);
+		c->bad_rules = j->bad_rules;
+		j->bad_rules = (struct left_outs){ 0 };
 	}
 	filter_job_done(j);
 	/* What compiling has freed, 32 MB for a million names, the C library would keep. */

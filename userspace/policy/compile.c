@@ -13,6 +13,7 @@
 #include "base/sum.h"
 #include "policy/compile.h"
 #include "policy/filter_build.h"
+#include "policy/regex.h"
 #include "policy/rules_room.h"
 
 #define BLOCK_SIZE     65536
@@ -176,6 +177,26 @@ static const char *why_nothing(const struct list_report *r)
 	return r->route ? "a server for a zone, which is no rule of the filter" : list_skip_texts[LIST_SKIP_empty];
 }
 
+/* Say what is wrong with a rule, where in it if that is known, and what was expected. */
+static int say_bad(const struct list_report *r, const char *text, struct err_at *reterr)
+{
+	const struct list_fault *f = &r->fault;
+	size_t at = f->offset, size = f->size, in;
+	char why[160];
+
+	if (!f->expected)
+		return err_why(reterr, -EINVAL, "%s", why_nothing(r));
+	snprintf(why, sizeof(why), "%s", why_nothing(r));
+	if (r->skipped[LIST_SKIP_regex] && regex_wrong(text + at, size, &in, why, sizeof(why))) {
+		at += in;
+		size = in < size ? size - in : 0;
+	}
+	if (!size)
+		return err_why(reterr, -EINVAL, "column %zu, the end: %s; expected %s", at + 1, why, f->expected);
+	return err_why(reterr, -EINVAL, "column %zu, \"%.*s\": %s; expected %s", at + 1, size < 60 ? (int)size : 60, text + at, why,
+		       f->expected);
+}
+
 int compile_rule(struct compile *c, unsigned source, const char *text, struct err_at *reterr)
 {
 	struct sink s = { .c = c, .source = source };
@@ -191,7 +212,7 @@ int compile_rule(struct compile *c, unsigned source, const char *text, struct er
 	if (err)
 		return err_why(reterr, err, "the rule cannot be taken: %s", strerror(-err));
 	if (!s.taken || c->report.route)
-		return err_why(reterr, -EINVAL, "%s", why_nothing(&c->report));
+		return say_bad(&c->report, text, reterr);
 	return 0;
 }
 

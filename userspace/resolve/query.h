@@ -41,6 +41,7 @@ struct query {
 	struct snapshot *snapshot;	/* the policy in force when it came; a reference */
 	enum query_proto proto;
 	struct addr client;
+	const uint8_t *mac;		/* the client's, when the asker knows; NULL: as the neighbours say */
 	struct addr local;		/* where it was sent to: the answer's source */
 	uint64_t start_ns;		/* coarse */
 	const uint8_t *msg;		/* as it came, in the arena */
