@@ -65,15 +65,15 @@ struct filter_members {
 
 static inline bool filter_set_is_subtree(const struct filter_members *m, uint32_t set)
 {
-	return (m->at[set] & FILTER_SET_SUBTREE) != 0;
+	return (MR_READ(m->at[set]) & FILTER_SET_SUBTREE) != 0;
 }
 
 /* Members of a set that there is: from the result to @ret_end. */
 static inline const struct filter_member *filter_set_members(const struct filter_members *m, uint32_t set,
 							     const struct filter_member **ret_end)
 {
-	*ret_end = m->member + (m->at[set + 1] & ~FILTER_SET_SUBTREE);
-	return m->member + (m->at[set] & ~FILTER_SET_SUBTREE);
+	*ret_end = m->member + (MR_READ(m->at[set + 1]) & ~FILTER_SET_SUBTREE);
+	return m->member + (MR_READ(m->at[set]) & ~FILTER_SET_SUBTREE);
 }
 
 /* The set of an entry whose own says MR_SET_ASK; 0 when the name is not among the folded. */
