@@ -347,6 +347,7 @@ static void *run(void *arg)
 	struct lmdb_flush *flushes, *f;
 	bool more;
 
+	pthread_setname_np(pthread_self(), "durable");
 	open_db(l);
 	do {
 		more = take(l, &flushes);
