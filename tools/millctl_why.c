@@ -28,7 +28,7 @@ static const char *verdict(const json_t *side, char *buf, size_t size)
 	if (*list)
 		n += (size_t)snprintf(buf + n, n < size ? size - n : 0, " by list \"%s\"", list);
 	if (ctl_number(side, "chain_set") && n < size)
-		n += (size_t)snprintf(buf + n, size - n, ", for a name in the answer's CNAME chain");
+		n += (size_t)snprintf(buf + n, size - n, ", for a name that the answer leads to");
 	if (*entry && n < size)
 		snprintf(buf + n, size - n, ", entry %s with %llu labels", entry,
 			 (unsigned long long)ctl_number(side, "depth"));

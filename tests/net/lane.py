@@ -174,6 +174,11 @@ class Reply:
         """The info codes of RFC 8914 in the reply."""
         return [o.code.value for o in self.msg.options if isinstance(o, dns.edns.EDEOption)]
 
+    @property
+    def ede_text(self):
+        """The text behind them."""
+        return [o.text for o in self.msg.options if isinstance(o, dns.edns.EDEOption)]
+
     def has(self, flag):
         return bool(self.msg.flags & dns.flags.Flag[flag])
 

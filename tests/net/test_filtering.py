@@ -199,10 +199,29 @@ def test_why_names_the_link_that_blocks_and_its_rule(served):
     try:
         side = served.get("why", name="chain.up.test", client=lane.CLIENT4)["daemon"]
         assert (side["list"], side["step"], side["link"], side["rule"]) == ("rules", "link", "end.up.test", "||end.up.test^"), side
-        assert "CNAME chain: end.up.test\n" in served.millctl("why", "chain.up.test", "--client", lane.CLIENT4).stdout
+        assert "leads to: end.up.test\n" in served.millctl("why", "chain.up.test", "--client", lane.CLIENT4).stdout
     finally:
         served.millctl("rule", "remove", "||end.up.test^")
     assert served.get("why", name="chain.up.test", client=lane.CLIENT4)["daemon"]["link"] is None
+
+
+# ---- heavy expressions ----
+
+def test_expressions_that_take_all_the_steps_are_counted_and_named(served, tmp_path):
+    (tmp_path / "heavy.txt").write_text("".join(f"^(?!{i})a*a*a*[b-z]x\n" for i in range(2000)))
+    served.millctl("lists", "add", "heavy", str(tmp_path / "heavy.txt"), "--format", "regex")
+    try:
+        name = "a" * 32 + "9.example.test"
+        start = time.monotonic()
+        assert not blocked(served.ask(name)) and not blocked(served.ask(name))
+        assert time.monotonic() - start < 1
+        assert blocked(served.ask("exact.list.test")), "rules by name are not concerned"
+        assert re.search(r"^filter_regex_spent +[1-9]", served.millctl("stats").stdout, re.M), served.millctl("stats").stdout
+        lane.wait_until("a warning", 5, lambda: "took all the steps" in served.log.read_text())
+        line = next(l for l in served.log.read_text().splitlines() if "took all the steps" in l)
+        assert re.search(r"by: \^\(\?!\d+\)a\*a\*a\*\[b-z\]x \(heavy, line \d+\), ", line), line
+    finally:
+        served.millctl("lists", "remove", "heavy")
 
 
 # ---- local names and safe search ----

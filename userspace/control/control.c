@@ -70,6 +70,7 @@ static void on_second(uv_timer_t *t)
 
 	kern_links_check(c->kern);
 	check_pins(c);
+	patterns_tick(c, now);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);

@@ -158,7 +158,7 @@ struct control_verdict {
 	uint64_t line;			/* in its source; 0: not known */
 	char rule[256];			/* as written; "" when not known */
 	unsigned rewrites;		/* rules that say what to answer */
-	uint8_t link[256];		/* the name in the answer's CNAME chain that decided, lower-case wire form */
+	uint8_t link[256];		/* the name that decided of those the answer leads to, lower-case wire form */
 	uint16_t link_len;		/* 0: none did */
 };
 

@@ -70,6 +70,9 @@ struct control {
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct list_state *lists;	/* one for each of the configuration's lists */
 	uint64_t filter_asked;
+	const struct rules *patterns;	/* whose count of names with too many steps has been told */
+	uint64_t patterns_told;
+	uint64_t patterns_next_ns;	/* not again before */
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
 	bool pins_missing;		/* and it has been said */
@@ -231,6 +234,11 @@ void filter_job_done(struct filter_job *j);
 
 /* Both. */
 int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr);
+
+/* ---- patterns.c ---- */
+
+/* Warn of regular expressions that took all the steps of queries, the worst by name; once a minute. */
+void patterns_tick(struct control *c, uint64_t now_ns);
 
 /* ---- schedule.c ---- */
 

@@ -18,7 +18,7 @@
 #define BLOCK_SIZE     65536
 #define RULES_FILE_MAX (1ULL << 30)
 #define SETTLE_EACH    (1U << 20)
-#define LIMITED_MAX    4096		/* matches that took too many steps, half a second of them */
+#define HEAVY_MAX      (100U << 20)	/* steps of heavy patterns, half a second of them */
 
 /* Wire names behind each other, each ended by its root byte. */
 struct name_block {
@@ -307,6 +307,7 @@ static int match_exact_names(struct compile *c)
 	struct matching m = { .c = c };
 	const struct name_block *b;
 	const uint8_t *p;
+	uint32_t steps;
 
 	note_sources(&m);
 	for (b = c->exact; b && !m.err; b = b->next)
@@ -314,9 +315,10 @@ static int match_exact_names(struct compile *c)
 			for (p = m.name; *p; p += *p + 1)
 				;
 			m.len = (uint16_t)(p + 1 - m.name);
-			if (rules_regex_limited(c->rules) < LIMITED_MAX)
-				rules_each_regex(c->rules, m.name, m.len, add_member, &m);
-			else
+			steps = rules_regex_heavy(c->rules) < HEAVY_MAX ? REGEX_STEPS_MAX : 0;
+			if (steps)
+				rules_each_regex(c->rules, m.name, m.len, &steps, add_member, &m);
+			if (!steps && !m.err)
 				ask_about_name(&m);
 			if (!m.err)
 				drop_repeats(&m);

@@ -301,7 +301,7 @@ static void judge_slowly(const struct judge *j, const struct judge_question *q, 
 		weigh_entries(&w);
 	/* also when the kernel has not to ask: an exception may lift what a pattern rewrites */
 	rules_each_name(j->rules, q->lower, q->len, weigh_rule, &w);
-	rules_each_regex(j->rules, q->lower, q->len, weigh_rule, &w);
+	rules_each_regex(j->rules, q->lower, q->len, q->steps, weigh_rule, &w);
 	weigh_rewrites(&w);
 	ret->kind = is_rewrite(w.best.strength) ? MR_NONE : (enum mr_verdict_kind)w.best.strength;
 	ret->step = w.best.strength == MR_NONE ? JUDGE_none : w.best.step;
@@ -383,9 +383,14 @@ void judge_address(const struct judge *j, const struct judge_question *q, const 
 	lift(q, ret);
 }
 
+bool judge_asks_within(const struct judge *j, const uint8_t *lower, uint16_t len, uint32_t *steps)
+{
+	return rules_any_regex(j->rules, lower, len, steps);
+}
+
 bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len)
 {
-	return rules_any_regex(j->rules, lower, len);
+	return judge_asks_within(j, lower, len, NULL);
 }
 
 /* ---- what the kernel is told ---- */

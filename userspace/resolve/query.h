@@ -57,6 +57,7 @@ struct query {
 	unsigned group;
 	struct who who;
 	bool paused;			/* blocks are lifted for this client or its group */
+	uint32_t steps;			/* that patterns may still take for it */
 	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;

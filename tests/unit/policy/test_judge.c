@@ -367,6 +367,63 @@ static void what_is_left_out_is_counted(void **state)
 	court_close(&c);
 }
 
+/* All names of a query are paid from one purse; what was not tried for it says nothing, and nobody else may say "none". */
+static void steps_are_those_of_the_query(void **state)
+{
+	uint8_t wire[64];
+	uint32_t steps = REGEX_STEPS_MAX, few;
+	struct mr_name name = { 0 };
+	struct judge_question q = { .lower = wire, .name = &name, .qtype = A, .steps = &steps };
+	struct judge_result r;
+	struct court c;
+
+	court_init(&c);
+	court_say(&c, &(struct said){ RE("^(?=ad)") });
+	court_say(&c, &(struct said){ .name = "x.b" });
+	court_open(&c);
+	q.len = name.len = name_wire("ad.b", wire);
+	memcpy(name.text, wire, q.len);
+	assert_int_equal(mr_name_hash(&name, &secret), 0);
+	judge_name(&c.judge, &q, &r);
+	assert_int_equal(r.kind, MR_BLOCK);
+	assert_in_range(steps, 1, REGEX_STEPS_MAX - 1);
+	few = steps = REGEX_STEPS_MAX - steps;
+	judge_link(&c.judge, &q, &r);
+	assert_int_equal(r.kind, MR_BLOCK);
+	assert_int_equal(steps, 0);
+	judge_link(&c.judge, &q, &r);
+	assert_int_equal(r.kind, MR_NONE);
+	steps = few - 1;
+	judge_link(&c.judge, &q, &r);
+	assert_int_equal(r.kind, MR_NONE);
+	assert_int_equal(rules_regex_spent(c.judge.rules), 1);
+	q.len = (uint16_t)name_wire("other.b", wire);
+	assert_false(judge_asks(&c.judge, wire, q.len));
+	assert_true(judge_asks_within(&c.judge, wire, q.len, &steps));
+	court_close(&c);
+}
+
+static void worst_expressions_come_first(void **state)
+{
+	const struct rule *worst[RULES_WORST_MAX];
+	struct court c;
+
+	court_init(&c);
+	court_say(&c, &(struct said){ RE("^(?=a)a*a*[b-z]x"), .line = 1 });
+	court_say(&c, &(struct said){ RE("^(?=a)b"), .line = 2 });
+	court_say(&c, &(struct said){ RE("^(?=a)a*a*a*[b-z]x"), .line = 3 });
+	court_say(&c, &(struct said){ RE("^(?=a)a*a*a*a*a*[b-z]x"), .line = 4 });
+	court_open(&c);
+	assert_int_equal(rules_regex_worst(c.judge.rules, worst, 2), 0);
+	court_judge(&c, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa9.example", A, 0, false, NULL);
+	assert_int_equal(rules_regex_worst(c.judge.rules, worst, 2), 2);
+	assert_int_equal(worst[0]->line, 4);
+	assert_int_equal(worst[1]->line, 3);
+	assert_int_equal(rules_regex_worst(c.judge.rules, worst, 100), 3);
+	assert_int_equal(worst[2]->line, 1);
+	court_close(&c);
+}
+
 static void folded_sets_count_as_blocks(void **state)
 {
 	struct court c;
@@ -864,12 +921,14 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[12 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[14 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
 		cmocka_unit_test(folded_sets_count_as_blocks),
+		cmocka_unit_test(steps_are_those_of_the_query),
+		cmocka_unit_test(worst_expressions_come_first),
 		cmocka_unit_test(lists_take_nothing_from_what_is_written_here),
 		cmocka_unit_test(what_is_left_out_is_counted),
 		cmocka_unit_test(own_rewrites_come_before_those_of_lists),
@@ -877,7 +936,7 @@ int main(void)
 		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 11, i;
+	size_t n = 13, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };
