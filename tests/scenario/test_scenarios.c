@@ -98,6 +98,18 @@ static int do_option(struct world *w, struct statement *s)
 		w->config->cache_max_ttl = value;
 	else if (strcmp(name, "negative_ttl_max") == 0)
 		w->config->cache_negative_ttl_max = value;
+	else if (strcmp(name, "route") == 0)
+		return world_zone(w, WORLD_ROUTE, s->word[2]);
+	else if (strcmp(name, "forward_special") == 0)
+		return world_zone(w, WORLD_SPECIAL, s->word[2]);
+	else if (strcmp(name, "rebinding_allow") == 0)
+		return world_zone(w, WORLD_REBINDING, s->word[2]);
+	else if (strcmp(name, "rebinding_protect") == 0)
+		w->config->upstreams_rebinding_protect = value;
+	else if (strcmp(name, "version") == 0)
+		snprintf(w->config->server_version, sizeof(w->config->server_version), "%s", s->word[2]);
+	else if (strcmp(name, "identity") == 0)
+		snprintf(w->config->server_identity, sizeof(w->config->server_identity), "%s", s->word[2]);
 	else if (strcmp(name, "servers") == 0)
 		w->config->upstreams_servers.count = value;
 	else

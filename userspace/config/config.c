@@ -379,6 +379,7 @@ void config_free(struct config *c)
 	routes_done(&c->upstreams_routes);
 	free(c->upstreams_servers.at);
 	free(c->upstreams_fallback.at);
+	free(c->upstreams_forward_special.at);
 	free(c->upstreams_rebinding_allow.at);
 	free(c->filter_lists.at);
 	free(c->filter_rewrites.at);

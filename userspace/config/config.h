@@ -37,6 +37,7 @@ enum config_attach { CONFIG_ATTACH_LINK };
 enum config_access { CONFIG_ACCESS_ALLOW, CONFIG_ACCESS_REFUSE };
 
 typedef char config_user[32];
+typedef char config_text[64];
 typedef char config_path[CONFIG_PATH_MAX];
 
 struct config_addrs {

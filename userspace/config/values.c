@@ -210,6 +210,18 @@ int config_read_user(struct reader *r, const yaml_node_t *node, const struct con
 	return 0;
 }
 
+int config_read_text(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	const char *text = reader_text(r, node, row->o.path, row->o.expected);
+
+	if (!text)
+		return -EINVAL;
+	if (strlen(text) >= sizeof(config_text))
+		return wrong(r, node, row, text);
+	strcpy(to, text);
+	return 0;
+}
+
 static int read_path(struct reader *r, const yaml_node_t *node, const struct config_row *row, size_t max, char *to)
 {
 	const char *text = reader_text(r, node, row->o.path, row->o.expected);

@@ -40,6 +40,8 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 	err = clients_make(c, s, reterr);
 	if (!err)
 		err = clients_name(s);
+	if (!err)
+		err = snapshot_names(s);
 	if (err) {
 		snapshot_unref(s);
 		return err;

@@ -50,15 +50,21 @@ static int add(struct making *m, const struct dns_key *key, const uint8_t *msg, 
 	return 0;
 }
 
-/* A record of ours: @rdata is whole and stands alone. */
+/* A record of ours: its data is whole and stands alone. */
+static int add_at(struct making *m, const struct dns_key *key, const uint8_t *owner, uint16_t owner_len,
+		  enum dns_section section, const struct dns_record *r, uint32_t ttl)
+{
+	struct dns_rr rr = { .section = section, .type = r->type, .class = DNS_IN, .ttl = ttl, .rdata = 0,
+			     .rdata_len = r->rdata_len, .owner_len = owner_len };
+
+	memcpy(rr.owner, owner, owner_len);
+	return add(m, key, r->rdata, r->rdata_len, &rr);
+}
+
 static int add_own(struct making *m, const struct dns_key *key, enum dns_section section, uint16_t type,
 		   const uint8_t *rdata, uint16_t len, uint32_t ttl)
 {
-	struct dns_rr rr = { .section = section, .type = type, .class = DNS_IN, .ttl = ttl, .rdata = 0, .rdata_len = len,
-			     .owner_len = key->name_len };
-
-	memcpy(rr.owner, key->name, key->name_len);
-	return add(m, key, rdata, len, &rr);
+	return add_at(m, key, key->name, key->name_len, section, &(struct dns_record){ type, len, rdata }, ttl);
 }
 
 static int finish(struct making *m, const struct dns_key *key, uint16_t rcode, uint64_t born_ns,
@@ -105,6 +111,62 @@ int dns_answer_local(const struct dns_key *key, uint16_t rcode, const struct dns
 	if (!err)
 		err = finish(&m, key, rcode, now_ns, ret);
 	free(m.build);
+	return err;
+}
+
+/* ---- zones of ours ---- */
+
+uint16_t dns_zone_soa(const uint8_t *zone, uint8_t ret[DNS_SOA_MAX])
+{
+	static const uint8_t mail[] = "\6nobody\7invalid";
+	static const uint32_t number[] = { 1, 3600, 1200, 604800, 10800 };
+	size_t len = (size_t)dns_name_len(zone, DNS_NAME_MAX);
+	unsigned i;
+
+	memcpy(ret, zone, len);
+	memcpy(ret + len, mail, sizeof(mail));
+	len += sizeof(mail);
+	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++, len += 4)
+		dns_put32(ret + len, number[i]);
+	return (uint16_t)len;
+}
+
+int dns_answer_of_zone(const struct dns_key *key, const uint8_t *zone, uint16_t rcode, const struct dns_record *record,
+		       uint32_t ttl, uint32_t negative, uint64_t now_ns, struct dns_answer **ret)
+{
+	uint8_t rdata[DNS_SOA_MAX];
+	struct dns_record soa = { .type = DNS_SOA, .rdata = rdata };
+	struct making m;
+	int err = begin(&m, key);
+
+	if (!err && record)
+		err = add_own(&m, key, DNS_ANSWER, record->type, record->rdata, record->rdata_len, ttl);
+	if (!err && !record) {
+		soa.rdata_len = dns_zone_soa(zone, rdata);
+		err = add_at(&m, key, zone, (uint16_t)dns_name_len(zone, DNS_NAME_MAX), DNS_AUTHORITY, &soa, negative);
+	}
+	if (!err)
+		err = finish(&m, key, rcode, now_ns, ret);
+	if (!err)
+		(*ret)->aa = true;
+	free(m.build);
+	return err;
+}
+
+int dns_answer_chaos(const struct dns_key *key, const char *text, uint64_t now_ns, struct dns_answer **ret)
+{
+	uint8_t body[DNS_RR_FIXED + 2 + 256] = { 0xc0, 0x0c, 0, DNS_TXT, 0, DNS_CH };
+	size_t len = strlen(text);
+	int err;
+
+	if (len > 255)
+		return -EMSGSIZE;
+	dns_put16(body + 10, (uint16_t)(len + 1));
+	body[12] = (uint8_t)len;
+	memcpy(body + 13, text, len);
+	err = dns_answer_from_body(key, DNS_NOERROR, body, (uint16_t)(13 + len), 1, 0, now_ns, ret);
+	if (!err)
+		(*ret)->aa = true;
 	return err;
 }
 

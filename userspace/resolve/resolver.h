@@ -16,6 +16,7 @@
 	ROW(queries_refused,      "of those, refused: no access, not recursive, class or type") \
 	ROW(queries_blocked,      "of those, blocked by the filter") \
 	ROW(queries_rewritten,    "of those, answered as a rewrite says") \
+	ROW(queries_special,      "of those, for names that are answered here and never forwarded: localhost, private reverse zones") \
 	ROW(queries_cached,       "of those, answered from the cache") \
 	ROW(queries_coalesced,    "of those, waited for the same question of another client") \
 	ROW(queries_forwarded,    "of those, asked upstream") \

@@ -14,6 +14,7 @@
 #include "resolve/policy.h"
 #include "resolve/resolver.h"
 #include "resolve/rewrite.h"
+#include "resolve/special.h"
 #include "resolve/steps.h"
 
 #define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
@@ -63,6 +64,8 @@ static enum step_result class_check(struct query *q, uint64_t now_ns)
 {
 	if (q->refresh || q->view.qclass == DNS_IN)
 		return STEP_NEXT;
+	if (q->view.qclass == DNS_CH && special_chaos(q, now_ns))
+		return STEP_DONE;
 	return refuse(q, DNS_EDE_NOT_SUPPORTED);
 }
 
@@ -279,6 +282,8 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 
 	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
+	if (q->source == QUERY_BY_SELF)	/* names that are special stay with us */
+		return STEP_NEXT;
 	if (q->verdict.rewrites || (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key)))
 		return STEP_NEXT;
 	if (q->refresh || a->asked >= q->snapshot->admit_after)
@@ -305,6 +310,7 @@ static const struct step {
 	{ "policy",    policy_question, false },
 	{ "rewrite",   rewrite_question, false },
 	{ "type",      type_check,      false },
+	{ "special",   special_name,    false },
 	{ "any",       any,             false },
 	{ "recursion", recursion_check, false },
 	{ "cache",     cache_look,      false },
