@@ -379,11 +379,25 @@ static void log_restart(const struct config_option *o, void *arg)
 		log_warn("%s has changed: that takes effect at the next start", o->path);
 }
 
+/* Options that say what upstream servers may answer, or which of them are asked: what was answered before goes. */
+static void note_forgetting(const struct config_option *o, void *arg)
+{
+	static const char *const paths[] = { "upstreams.routes", "upstreams.forward_special", "upstreams.rebinding.protect",
+					     "upstreams.rebinding.allow" };
+	unsigned i;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (!strcmp(o->path, paths[i]))
+			*(bool *)arg = true;
+}
+
 /* Compile for @config (taken) and put it in force; on failure all stays as it was. */
 static int renew(struct control *c, struct config *config, struct err_at *reterr)
 {
+	struct control_flushed flushed;
 	struct err_at ignored;
 	struct snapshot *s;
+	bool forget = false;
 	int err = snapshot_make(c, config, &s, reterr);
 
 	if (err)
@@ -398,7 +412,10 @@ static int renew(struct control *c, struct config *config, struct err_at *reterr
 		return err;
 	}
 	config_changes(c->snapshot->config, config, log_restart, NULL);
+	config_changes(c->snapshot->config, config, note_forgetting, &forget);
 	snapshot_apply(c, s);
+	if (forget)
+		flush_all(c, &flushed);
 	effective_settle(c);
 	lists_sweep(c->fetch);
 	return 0;

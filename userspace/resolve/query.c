@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/bug.h"
 #include "resolve/ops.h"
+#include "resolve/rebinding.h"
 #include "resolve/resolver.h"
 #include "resolve/steps.h"
 
@@ -92,6 +93,7 @@ void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t si
 		err = dns_answer_from_response(msg, size, &q->key, limits, now_ns, &q->answer);
 	if (err)
 		q->answer = dns_answer_empty(&q->key, DNS_SERVFAIL, ede_of(err), limits->failure, now_ns);
+	rebinding_check(q, now_ns);
 	steps_run(q, now_ns);
 }
 

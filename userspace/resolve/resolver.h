@@ -22,6 +22,7 @@
 	ROW(queries_forwarded,    "of those, asked upstream") \
 	ROW(queries_failed,       "of those, answered SERVFAIL") \
 	ROW(queries_lost,         "of those, not answered: no memory for the answer") \
+	ROW(rebinding_refused,    "answers from upstream refused: an address of the inside for a public name") \
 	ROW(refreshes,            "answers renewed before their end") \
 	ROW(flights_full,         "questions not coalesced: the table is full")
 

@@ -23,6 +23,7 @@ void snapshot_unref(struct snapshot *s)
 		free(s->owned.groups);
 		who_free(s->who);
 		free(s->owned.tags);
+		suffixes_free(s->inside);
 		suffixes_free(s->unspecial);
 		config_free(s->config);
 	}
@@ -62,5 +63,9 @@ static int make_set(const struct config *c, const struct config_suffixes *listed
 
 int snapshot_names(struct snapshot *s)
 {
-	return make_set(s->config, &s->config->upstreams_forward_special, &s->unspecial);
+	const struct config *c = s->config;
+	int err = make_set(c, &c->upstreams_forward_special, &s->unspecial);
+
+	s->rebinding = c->upstreams_rebinding_protect;
+	return err ? err : make_set(c, &c->upstreams_rebinding_allow, &s->inside);
 }

@@ -38,6 +38,8 @@ struct snapshot {
 	struct dns_ttl_limits ttl;
 	unsigned admit_after;
 	bool prefetch;
+	bool rebinding;			/* look for it */
+	struct suffixes *inside;	/* zones that may have addresses of the inside; owned, or the base's */
 	struct suffixes *unspecial;	/* zones that are forwarded though special; owned, or the base's */
 };
 
