@@ -314,6 +314,8 @@ static int do_answer(struct world *w, struct statement *s)
 		return -1;
 	p = ldns_pkt_query_new(ldns_dname_new_frm_str(s->word[1]), ldns_get_rr_type_by_name(s->word[2]),
 			       LDNS_RR_CLASS_IN, LDNS_QR | LDNS_RD | LDNS_RA);
+	ldns_pkt_set_ad(p, has(s, "ad"));
+	w->out[0]->authentic = has(s, "authentic");
 	ldns_pkt_set_rcode(p, (uint8_t)ldns_lookup_by_name(ldns_rcodes, s->word[3])->id);
 	err = add_records(s, p);
 	if (!err && ldns_pkt2wire(&wire, p, &len) != LDNS_STATUS_OK)
@@ -447,7 +449,8 @@ static int do_publish(struct world *w, struct statement *s)
 		return count ? wrong("%u answers were published", count) : 0;
 	if (take_key(s->word[1], s->word[2], &key))
 		return -1;
-	return count == 1 && is_key(&w->published[0], &key) ? 0 : wrong("%u answers were published", count);
+	key.bits = (has(s, "do") ? DNS_KEY_DO : 0) | (has(s, "cd") ? DNS_KEY_CD : 0);
+	return count == 1 && dns_key_same(&w->published[0], &key) ? 0 : wrong("%u answers were published", count);
 }
 
 static int do_refresh(struct world *w, struct statement *s)
@@ -456,6 +459,7 @@ static int do_refresh(struct world *w, struct statement *s)
 
 	if (take_key(s->word[1], s->word[2], &key))
 		return -1;
+	key.bits = has(s, "do") ? DNS_KEY_DO : 0;
 	resolver_refresh(&w->resolver, &key, w->now_ns);
 	return 0;
 }

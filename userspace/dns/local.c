@@ -20,6 +20,7 @@ struct making {
 	uint16_t authorities;
 	uint32_t ttl;			/* the smallest */
 	bool chain;
+	bool dnssec;
 	bool found;			/* a record of the type asked for */
 };
 
@@ -40,6 +41,7 @@ static int add(struct making *m, const struct dns_key *key, const uint8_t *msg, 
 		return err;
 	if (rr->ttl < m->ttl)
 		m->ttl = rr->ttl;
+	m->dnssec |= dns_type_is_dnssec(rr->type, key->qtype);
 	if (rr->section == DNS_AUTHORITY) {
 		m->authorities++;
 		return 0;
@@ -78,6 +80,7 @@ static int finish(struct making *m, const struct dns_key *key, uint16_t rcode, u
 	a->answers = m->answers;
 	a->authorities = m->authorities;
 	a->chain = m->chain;
+	a->dnssec = m->dnssec;
 	a->negative = rcode == DNS_NXDOMAIN || (rcode == DNS_NOERROR && !m->found);
 	a->ttl = b->ttls ? m->ttl : 0;
 	*ret = a;
@@ -172,7 +175,7 @@ int dns_answer_chaos(const struct dns_key *key, const char *text, uint64_t now_n
 
 /* ---- aliases ---- */
 
-static int add_all(struct making *m, const struct dns_key *key, const struct dns_answer *of)
+static int add_all(struct making *m, const struct dns_key *key, const struct dns_answer *of, bool plain)
 {
 	size_t size = dns_answer_message_size(of);
 	uint8_t *msg = malloc(size);
@@ -188,7 +191,7 @@ static int add_all(struct making *m, const struct dns_key *key, const struct dns
 		err = dns_rr_next(&r, &rr);
 		if (err <= 0)
 			break;
-		err = add(m, key, msg, size, &rr);
+		err = plain && dns_type_is_dnssec(rr.type, key->qtype) ? 0 : add(m, key, msg, size, &rr);
 	}
 	free(msg);
 	return err;
@@ -215,9 +218,59 @@ int dns_answer_alias(const struct dns_key *key, const uint8_t *target, uint16_t 
 		err = add_own(&m, key, DNS_ANSWER, DNS_CNAME, target, target_len,
 			      ttl + (of ? dns_answer_age(of, now_ns) : 0));
 	if (!err && of)
-		err = add_all(&m, key, of);
+		err = add_all(&m, key, of, false);
 	if (!err)
 		err = finish(&m, key, of ? of->rcode : DNS_NOERROR, of ? of->born_ns : now_ns, ret);
+	free(m.build);
+	return err;
+}
+
+/* ---- forms ---- */
+
+/* All but the records. */
+static void take_facts(struct dns_answer *to, const struct dns_answer *a)
+{
+	to->asked = a->asked;
+	to->ttl = a->ttl;
+	to->aa = a->aa;
+	to->ad = a->ad;
+	to->negative = a->negative;
+	to->chain = a->chain;
+	to->local = a->local;
+	to->ede = a->ede;
+}
+
+static int copy(const struct dns_answer *a, const struct dns_key *key, struct dns_answer **ret)
+{
+	struct dns_answer *to = dns_answer_alloc(key, a->rcode, a->body, a->body_len, dns_answer_ttls(a), a->ttls, a->born_ns);
+
+	if (!to)
+		return -ENOMEM;
+	to->answers = a->answers;
+	to->authorities = a->authorities;
+	to->dnssec = a->dnssec;
+	take_facts(to, a);
+	*ret = to;
+	return 0;
+}
+
+int dns_answer_form(const struct dns_answer *a, uint8_t bits, struct dns_answer **ret)
+{
+	struct dns_key key;
+	struct making m;
+	int err;
+
+	dns_answer_key(a, &key);
+	key.bits = bits;
+	if (bits & DNS_KEY_DO || !a->dnssec)
+		return copy(a, &key, ret);
+	err = begin(&m, &key);
+	if (!err)
+		err = add_all(&m, &key, a, true);
+	if (!err)
+		err = finish(&m, &key, a->rcode, a->born_ns, ret);
+	if (!err)
+		take_facts(*ret, a);
 	free(m.build);
 	return err;
 }

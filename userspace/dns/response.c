@@ -44,7 +44,7 @@ struct pick {
 	const uint8_t *msg;
 	size_t size;
 	const struct dns_key *key;
-	bool dnssec;
+	bool dnssec;			/* signatures or proofs have been picked */
 	struct entry *entry;
 	unsigned entries;
 	uint16_t *order;		/* the records picked, as they will be written */
@@ -125,6 +125,7 @@ static void pick_entry(struct pick *p, unsigned i)
 		return;
 	e->picked = true;
 	p->order[p->picked++] = (uint16_t)i;
+	p->dnssec |= dns_type_is_dnssec(e->type, p->key->qtype);
 	if (e->section != DNS_ANSWER)
 		return;
 	p->answers++;
@@ -151,8 +152,6 @@ static void pick_signatures(struct pick *p, const struct entry *like)
 	uint8_t a[DNS_NAME_MAX], b[DNS_NAME_MAX];
 	unsigned i;
 
-	if (!p->dnssec)
-		return;
 	owner_of(p, like, a);
 	for (i = 0; i < p->entries; i++) {
 		const struct entry *e = &p->entry[i];
@@ -352,8 +351,7 @@ static void pick_authority(struct pick *p)
 		pick_entry(p, i);
 		pick_signatures(p, e);
 	}
-	if (p->dnssec)
-		pick_proofs(p);
+	pick_proofs(p);
 }
 
 /* ---- the answer --------------------------------------------------------- */
@@ -423,6 +421,7 @@ static int build(const struct pick *p, uint16_t rcode, const struct dns_ttl_limi
 	a->authorities = (uint16_t)(p->picked - p->answers);
 	a->negative = !p->found;
 	a->chain = p->chain;
+	a->dnssec = p->dnssec;
 	a->ttl = ttl;
 	*ret = a;
 out:
@@ -455,7 +454,7 @@ int dns_answer_from_response(const uint8_t *msg, size_t size, const struct dns_k
 			     const struct dns_ttl_limits *limits, uint64_t now_ns, struct dns_answer **ret)
 {
 	struct way way;
-	struct pick p = { .msg = msg, .size = size, .key = key, .dnssec = key->bits & DNS_KEY_DO, .way = &way };
+	struct pick p = { .msg = msg, .size = size, .key = key, .way = &way };
 	struct dns_response r;
 	uint16_t rcode;
 	int err;

@@ -93,6 +93,8 @@ void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t si
 		err = dns_answer_from_response(msg, size, &q->key, limits, now_ns, &q->answer);
 	if (err)
 		q->answer = dns_answer_empty(&q->key, DNS_SERVFAIL, ede_of(err), limits->failure, now_ns);
+	else
+		q->answer->ad = q->authentic && size >= DNS_HEADER && msg[3] & DNS_AD;
 	rebinding_check(q, now_ns);
 	steps_run(q, now_ns);
 }
@@ -105,5 +107,7 @@ void resolver_refresh(struct resolver *r, const struct dns_key *key, uint64_t no
 		return;			/* the answer dies on time and is asked for anew */
 	q->refresh = true;
 	q->key = *key;
+	q->key.bits &= (uint8_t)~DNS_KEY_DO;
+	q->dnssec_ok = key->bits & DNS_KEY_DO;
 	steps_run(q, now_ns);
 }

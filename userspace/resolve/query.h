@@ -52,6 +52,7 @@ struct query {
 	int parsed;			/* rcode that the message deserves, or -EBADMSG: as dns_query_parse() says */
 	struct dns_query view;
 	struct dns_key key;
+	bool dnssec_ok;			/* DO: it gets signatures and proofs; the key is the same */
 	uint64_t hash;			/* of key.name, as the cache has it; 0: not made yet */
 	struct mr_name *name;		/* hashed; NULL when it has too many labels */
 	unsigned group;
@@ -62,6 +63,7 @@ struct query {
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
+	bool authentic;			/* its word that the data is validated (AD) is to be believed */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;

@@ -114,9 +114,19 @@ static enum step_result recursion_check(struct query *q, uint64_t now_ns)
 	return refuse(q, DNS_EDE_NOT_AUTHORITATIVE);
 }
 
+/* The key of what the client gets: the packet path tells those with DO from others. */
+static struct dns_key form_key(const struct query *q)
+{
+	struct dns_key key = q->key;
+
+	key.bits |= q->dnssec_ok ? DNS_KEY_DO : 0;
+	return key;
+}
+
 static enum step_result cache_look(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
+	struct dns_key key;
 
 	if (q->refresh)
 		return STEP_NEXT;
@@ -125,8 +135,10 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 		return STEP_NEXT;
 	count_one(r->count, COUNT_queries_cached);
 	q->source = QUERY_BY_CACHE;
-	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns))
-		resolver_refresh(r, &q->key, now_ns);
+	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns)) {
+		key = form_key(q);
+		resolver_refresh(r, &key, now_ns);
+	}
 	return STEP_DONE;
 }
 
@@ -218,6 +230,22 @@ static const struct mr_ede *text_of(const struct query *q)
 	return &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX];
 }
 
+/* Cache and flights have answers whole; who did not set DO gets no signatures and proofs. */
+static enum step_result form(struct query *q, uint64_t now_ns)
+{
+	struct dns_answer *a = NULL;
+
+	if (!q->answer || !q->answer->dnssec || q->dnssec_ok || q->silent)
+		return STEP_NEXT;
+	if (dns_answer_form(q->answer, q->key.bits, &a)) {
+		q->rcode = DNS_SERVFAIL;
+		q->ede = DNS_EDE_OTHER;
+	}
+	dns_answer_unref(q->answer);
+	q->answer = a;
+	return STEP_NEXT;
+}
+
 static int write_blocked(struct query *q, const struct dns_reply_limits *l, size_t room)
 {
 	struct dns_block group, block;
@@ -274,20 +302,37 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
+/* Give the packet path the form that this client gets. */
+static void publish_form(struct query *q)
+{
+	const struct snapshot *s = q->snapshot;
+	const struct resolve_kern *k = &q->resolver->kern;
+	struct dns_answer *a = NULL;
+
+	if (!q->dnssec_ok)
+		a = dns_answer_ref(q->answer);
+	else if (dns_answer_form(q->answer, q->key.bits | DNS_KEY_DO, &a))
+		return;			/* without memory it is asked for again */
+	k->publish(k->ctx, a, policy_asks(s, a), s->judge.filter.generation);
+	dns_answer_unref(a);
+}
+
 /* The kernel takes over what has been asked often enough, and what it asked us to renew. */
 static enum step_result publish(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
 	const struct dns_answer *a = q->answer;
+	struct dns_key key;
 
 	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
 	if (q->source == QUERY_BY_SELF)	/* names that are special stay with us */
 		return STEP_NEXT;
-	if (q->verdict.rewrites || (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key)))
+	if (q->verdict.rewrites || (!q->refresh && a->asked < q->snapshot->admit_after))
 		return STEP_NEXT;
-	if (q->refresh || a->asked >= q->snapshot->admit_after)
-		r->kern.publish(r->kern.ctx, a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation);
+	key = form_key(q);
+	if (q->source != QUERY_BY_CACHE || !r->kern.holds(r->kern.ctx, &key))
+		publish_form(q);
 	return STEP_NEXT;
 }
 
@@ -320,6 +365,7 @@ static const struct step {
 	{ "leads",     policy_answer,   true },
 	{ "land",      land,            true },
 	{ "alias",     rewrite_answer,  true },
+	{ "form",      form,            true },
 	{ "reply",     reply,           true },
 	{ "publish",   publish,         true },
 	{ "log",       tell,            true },

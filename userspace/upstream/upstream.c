@@ -292,6 +292,14 @@ static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t
 	free(last);
 }
 
+/* Is AD in answers of that server to be believed? */
+static bool is_authentic(const struct upstream *u, unsigned server)
+{
+	const struct upstream_server *s = &u->opts.servers[server];
+
+	return s->trust_ad && (s->at.scheme == ENDPOINT_TLS || s->at.scheme == ENDPOINT_HTTPS);
+}
+
 /* ---- attempts ---- */
 
 static bool is_shortage(int err)
@@ -319,7 +327,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 	int n;
 
 	job->id = random_u16();
-	n = dns_query_write(job->id, key->name, key->name_len, key->qtype, key->bits & (s->no_do ? ~DNS_KEY_DO : 0xff),
+	n = dns_query_write(job->id, key->name, key->name_len, key->qtype, (uint8_t)(s->no_do ? key->bits & ~DNS_KEY_DO : key->bits | DNS_KEY_DO),
 			    job->edns, job->query, sizeof(job->query));
 	if (n >= 0) {
 		job->query_len = (uint16_t)n;
@@ -601,6 +609,7 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
 	ask->req->server = job->server;		/* not the one that was asked last */
 	ask->req->tcp = via != &upstream_udp;
+	ask->req->authentic = is_authentic(u, job->server);
 	leave_leg(job);
 	job_put(job);
 	finish(ask, 0, msg, size);
@@ -661,7 +670,7 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	r->up = u;
 	r->state = ask;
 	r->server = plan.server[0];
-	r->tcp = false;
+	r->tcp = r->authentic = false;
 	err = next_server(ask);
 	if (legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
 		if (plan.race_ms)
