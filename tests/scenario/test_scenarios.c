@@ -315,7 +315,7 @@ static int do_answer(struct world *w, struct statement *s)
 	p = ldns_pkt_query_new(ldns_dname_new_frm_str(s->word[1]), ldns_get_rr_type_by_name(s->word[2]),
 			       LDNS_RR_CLASS_IN, LDNS_QR | LDNS_RD | LDNS_RA);
 	ldns_pkt_set_ad(p, has(s, "ad"));
-	w->out[0]->authentic = has(s, "authentic");
+	w->out[0]->upstream_trusted = has(s, "authentic");
 	ldns_pkt_set_rcode(p, (uint8_t)ldns_lookup_by_name(ldns_rcodes, s->word[3])->id);
 	err = add_records(s, p);
 	if (!err && ldns_pkt2wire(&wire, p, &len) != LDNS_STATUS_OK)

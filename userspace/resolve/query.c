@@ -94,7 +94,7 @@ void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t si
 	if (err)
 		q->answer = dns_answer_empty(&q->key, DNS_SERVFAIL, ede_of(err), limits->failure, now_ns);
 	else
-		q->answer->ad = q->authentic && size >= DNS_HEADER && msg[3] & DNS_AD;
+		q->answer->ad = q->upstream_trusted && size >= DNS_HEADER && msg[3] & DNS_AD;
 	rebinding_check(q, now_ns);
 	steps_run(q, now_ns);
 }

@@ -63,7 +63,6 @@ struct query {
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
-	bool authentic;			/* its word that the data is validated (AD) is to be believed */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;

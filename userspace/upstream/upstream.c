@@ -292,14 +292,6 @@ static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t
 	free(last);
 }
 
-/* Is AD in answers of that server to be believed? */
-static bool is_authentic(const struct upstream *u, unsigned server)
-{
-	const struct upstream_server *s = &u->opts.servers[server];
-
-	return s->trust_ad && (s->at.scheme == ENDPOINT_TLS || s->at.scheme == ENDPOINT_HTTPS);
-}
-
 /* ---- attempts ---- */
 
 static bool is_shortage(int err)
@@ -609,7 +601,6 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
 	ask->req->server = job->server;		/* not the one that was asked last */
 	ask->req->tcp = via != &upstream_udp;
-	ask->req->authentic = is_authentic(u, job->server);
 	leave_leg(job);
 	job_put(job);
 	finish(ask, 0, msg, size);
@@ -670,7 +661,7 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	r->up = u;
 	r->state = ask;
 	r->server = plan.server[0];
-	r->tcp = r->authentic = false;
+	r->tcp = false;
 	err = next_server(ask);
 	if (legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
 		if (plan.race_ms)

@@ -130,7 +130,6 @@ struct upstream_request {
 	/* for the asker to read in done */
 	unsigned server;		/* which answered last */
 	bool tcp;
-	bool authentic;			/* over a transport that authenticates a server whose AD is to be believed */
 	/* upstream's own */
 	struct upstream *up;
 	void *state;
