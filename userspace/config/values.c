@@ -138,6 +138,13 @@ int config_read_mode(struct reader *r, const yaml_node_t *node, const struct con
 	return read_enum(r, node, row, words, COUNT_OF(words), to);
 }
 
+int config_read_strategy(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "parallel_best", "ordered", "round_robin", "random", "latency" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
 int config_read_attach(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
 {
 	static const char *const words[] = { "link" };

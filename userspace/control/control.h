@@ -95,7 +95,7 @@ struct control_status {
 	unsigned listens;
 	struct addr listen[CONFIG_LISTEN_MAX];	/* in use: those of the start */
 	unsigned servers;
-	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
+	char server[CONFIG_SERVERS_MAX][ENDPOINT_TEXT_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
 	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */

@@ -13,7 +13,7 @@ static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
-	s->udp.recursion = f->upstreams_servers.count > 0;
+	s->udp.recursion = f->upstreams_servers.count || f->upstreams_routes.count;
 	s->udp.udp_max = MR_EDNS_SIZE;
 	s->tcp = s->udp;
 	s->tcp.stream = true;

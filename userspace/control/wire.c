@@ -81,7 +81,7 @@ static bool same_servers(const struct config *a, const struct config *b)
 	    a->upstreams_servers.count != b->upstreams_servers.count)
 		return false;
 	for (i = 0; i < a->upstreams_servers.count; i++)
-		if (!addr_same(&a->upstreams_servers.at[i], &b->upstreams_servers.at[i]))
+		if (!config_server_same(&a->upstreams_servers.at[i], &b->upstreams_servers.at[i]))
 			return false;
 	return true;
 }
@@ -115,6 +115,7 @@ static int renew_upstream(struct wire *w, const struct config *config)
 {
 	struct upstream_opts o = { .timeout_ms = config->upstreams_timeout_ms };
 	struct wire_upstream *u;
+	unsigned i;
 	int err;
 
 	if (!config->upstreams_servers.count) {
@@ -125,7 +126,8 @@ static int renew_upstream(struct wire *w, const struct config *config)
 	if (!u)
 		return -ENOMEM;
 	o.count = config->upstreams_servers.count;
-	memcpy(o.servers, config->upstreams_servers.at, o.count * sizeof(o.servers[0]));
+	for (i = 0; i < o.count; i++)
+		o.servers[i] = (struct upstream_server){ .at = config->upstreams_servers.at[i].at };
 	err = upstream_new(w->loop, &o, &u->up);
 	if (err) {
 		free(u);

@@ -22,6 +22,7 @@ struct upstream_conn {
 	uv_timer_t idle;
 	struct upstream *up;
 	unsigned server;
+	struct addr to;
 	unsigned pending;
 	struct upstream_job *jobs;
 	bool retired;			/* takes no more queries */
@@ -182,7 +183,7 @@ static void on_message(struct stream *s, const uint8_t *msg, size_t size)
 
 /* ---- connections ---- */
 
-static int conn_new(struct upstream *u, unsigned server, struct upstream_conn **ret)
+static int conn_new(struct upstream *u, unsigned server, const struct addr *to, struct upstream_conn **ret)
 {
 	struct upstream_conn *c = calloc(1, sizeof(*c));
 	int err;
@@ -191,6 +192,7 @@ static int conn_new(struct upstream *u, unsigned server, struct upstream_conn **
 		return -ENOMEM;
 	c->up = u;
 	c->server = server;
+	c->to = *to;
 	c->s.connected = on_connected;
 	c->s.message = on_message;
 	c->s.ended = on_ended;
@@ -209,7 +211,7 @@ static int conn_new(struct upstream *u, unsigned server, struct upstream_conn **
 	if (c->next)
 		c->next->link = &c->next;
 	u->conns = c;
-	err = stream_connect(&c->s, &u->opts.servers[server]);
+	err = stream_connect(&c->s, to);
 	if (err)
 		conn_close(c);
 	else
@@ -223,18 +225,18 @@ static int send_fresh(struct upstream_job *job)
 	int err;
 
 	job->reused = false;
-	err = conn_new(job->up, job->server, &c);
+	err = conn_new(job->up, job->server, &job->to, &c);
 	return err ? err : send_on(c, job);
 }
 
-/* The one with the fewest queries; NULL when it takes a new one. */
-static struct upstream_conn *pick(struct upstream *u, unsigned server)
+/* The one with the fewest queries, to where the server is now; NULL when it takes a new one. */
+static struct upstream_conn *pick(struct upstream *u, unsigned server, const struct addr *to)
 {
 	struct upstream_conn *c, *best = NULL;
 	unsigned n = 0;
 
 	for (c = u->conns; c; c = c->next) {
-		if (c->server != server || c->retired)
+		if (c->server != server || c->retired || !addr_same(&c->to, to))
 			continue;
 		n++;
 		if (!best || c->pending < best->pending)
@@ -245,7 +247,7 @@ static struct upstream_conn *pick(struct upstream *u, unsigned server)
 
 static int tcp_send(struct upstream_job *job)
 {
-	struct upstream_conn *c = pick(job->up, job->server);
+	struct upstream_conn *c = pick(job->up, job->server, &job->to);
 
 	job->retried = false;
 	if (!c)

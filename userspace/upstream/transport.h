@@ -22,7 +22,7 @@ struct upstream_job;
 struct upstream_transport {
 	const char *name;
 	/*
-	 * Carry job->query to job->server.  Returns 0 or a negative errno (nothing will be reported then);
+	 * Carry job->query to job->server, which is at job->to.  Returns 0 or a negative errno (nothing will be reported then);
 	 * may change job->id and the query's.
 	 */
 	int (*send)(struct upstream_job *job);
@@ -45,7 +45,7 @@ struct upstream_job {
 	uint8_t order[UPSTREAM_SERVERS_MAX];
 	unsigned turn;			/* attempts made */
 	unsigned attempts;		/* in all, at most */
-	uint32_t answered;		/* servers that need not be asked again, a bit each */
+	uint64_t answered;		/* servers that need not be asked again, a bit each */
 	int last_err;
 	uint8_t *last;			/* the last failure's response, or NULL */
 	size_t last_size;
@@ -54,6 +54,7 @@ struct upstream_job {
 	/* the attempt */
 	const struct upstream_transport *via;	/* NULL: none under way */
 	unsigned server;
+	struct addr to;			/* where it is, now */
 	bool edns;
 	bool without_edns;		/* the server did not understand EDNS: asked again without */
 	uint16_t id;
@@ -109,5 +110,12 @@ bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, si
 /* The end of an attempt: a response that matches (borrowed), or an error.  The transport has let go of the job. */
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size);
 void upstream_job_failed(struct upstream_job *job, int err);
+
+/**
+ * The same, with more to say than an errno: "the certificate has expired".
+ *
+ * @why  copied; shown by "millctl upstreams", and in the log when it changes
+ */
+void upstream_job_refused(struct upstream_job *job, int err, const char *why);
 
 #endif

@@ -162,8 +162,9 @@ static int next_server(struct upstream_job *job)
 
 	while (job->turn < job->attempts && now_ms < job->deadline_ms) {
 		job->server = job->order[job->turn++ % u->opts.count];
-		if (job->answered & 1U << job->server)
+		if (job->answered & 1ULL << job->server)
 			continue;
+		job->to = u->opts.servers[job->server].at.addr;
 		job->edns = !upstream_pool_is_plain(&u->pool, job->server, now_ms);
 		job->without_edns = false;
 		return attempt(job, &upstream_udp);
@@ -199,6 +200,11 @@ void upstream_job_failed(struct upstream_job *job, int err)
 	count_one(job->up->count, COUNT_upstream_errors);
 	job->last_err = is_shortage(err) ? -EBUSY : err;
 	go_on(job);
+}
+
+void upstream_job_refused(struct upstream_job *job, int err, const char *why)
+{
+	upstream_job_failed(job, err);
 }
 
 /* ---- responses ---- */
@@ -250,7 +256,7 @@ static void on_failure(struct upstream_job *job, unsigned rcode, const struct up
 	}
 	count_one(u->count, COUNT_upstream_failures);
 	upstream_pool_failed(&u->pool, job->server);
-	job->answered |= 1U << job->server;
+	job->answered |= 1ULL << job->server;
 	job->last_err = -EBADMSG;
 	keep_failure(job, msg, size);
 	go_on(job);

@@ -27,11 +27,12 @@
 
 #include <stdint.h>
 #include <uv.h>
-#include "base/addr.h"
 #include "base/count.h"
+#include "base/endpoint.h"
 #include "dns/answer.h"
 
-#define UPSTREAM_SERVERS_MAX 16
+#define UPSTREAM_SERVERS_MAX 64
+#define UPSTREAM_PINS_MAX    4
 
 #define UPSTREAM_COUNTERS(ROW) \
 	ROW(upstream_queries,     "queries sent to upstream servers over UDP") \
@@ -47,8 +48,16 @@
 
 COUNT_ENUM(upstream_count, UPSTREAM_COUNTERS)
 
+struct upstream_server {
+	struct endpoint at;
+	bool trust_ad;			/* over a transport that authenticates it: its AD is believed */
+	bool no_do;			/* must not be asked with DO */
+	uint8_t pin[UPSTREAM_PINS_MAX][32];	/* SHA-256 of public keys; one of them must be the server's */
+	unsigned pins;			/* 0: any */
+};
+
 struct upstream_opts {
-	struct addr servers[UPSTREAM_SERVERS_MAX];
+	struct upstream_server servers[UPSTREAM_SERVERS_MAX];
 	unsigned count;			/* 0: no forwarding; upstream_ask() then returns -ENOENT */
 	uint32_t timeout_ms;		/* for a whole request, all attempts together */
 	unsigned in_flight_max;		/* requests at once; 0: 4096 */

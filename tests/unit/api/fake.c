@@ -39,7 +39,7 @@ int control_status(struct control *c, struct control_status *s)
 	addr_parse("127.0.0.1:53", 0, &s->listen[0]);
 	addr_parse("[::1]:53", 0, &s->listen[1]);
 	s->servers = 1;
-	addr_parse("192.0.2.1:53", 0, &s->server[0]);
+	snprintf(s->server[0], sizeof(s->server[0]), "192.0.2.1:53");
 	s->kern.on = true;
 	snprintf(s->kern.pins, sizeof(s->kern.pins), "/sys/fs/bpf/millrace/0011");
 	s->kern.layout = 0xabc;

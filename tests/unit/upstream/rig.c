@@ -49,7 +49,7 @@ void rig_start(struct rig *r, struct stub *stubs, unsigned count, uint32_t timeo
 	unsigned i;
 
 	for (i = 0; i < count; i++)
-		o.servers[i] = stubs[i].addr;
+		o.servers[i].at = (struct endpoint){ .literal = true, .addr = stubs[i].addr };
 	rig_start_opts(r, &o);
 }
 

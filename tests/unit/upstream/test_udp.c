@@ -250,7 +250,7 @@ static void failing_send_is_told_later(void **state)
 	struct asked a = { 0 };
 	struct rig r;
 
-	assert_int_equal(addr_parse("255.255.255.255:53", 0, &o.servers[0]), 0);
+	assert_int_equal(addr_parse("255.255.255.255:53", 0, &o.servers[0].at.addr), 0);
 	rig_start_opts(&r, &o);
 	assert_int_equal(rig_ask(&r, &a, 1), 0);
 	assert_int_equal(a.ended, 0);
