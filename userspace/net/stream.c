@@ -132,10 +132,20 @@ static int reserve(uint8_t **buf, size_t *size, size_t len, size_t more)
 	return 0;
 }
 
+/* Take what TLS has to say. */
+static int take(struct stream *s)
+{
+	size_t more = tls_waiting(s->tls);
+	int err = reserve(&s->cipher, &s->cipher_size, s->cipher_len, more);
+
+	if (!err)
+		s->cipher_len += tls_take(s->tls, s->cipher + s->cipher_len, more);
+	return err;
+}
+
 /* Give TLS what is to be said, and take what it makes of it. */
 static int encrypt(struct stream *s)
 {
-	size_t more;
 	int err;
 
 	if (s->out_len && tls_is_ready(s->tls)) {
@@ -144,11 +154,7 @@ static int encrypt(struct stream *s)
 			return err;
 		emptied(&s->out, &s->out_len, &s->out_size);
 	}
-	more = tls_waiting(s->tls);
-	err = reserve(&s->cipher, &s->cipher_size, s->cipher_len, more);
-	if (!err)
-		s->cipher_len += tls_take(s->tls, s->cipher + s->cipher_len, more);
-	return err;
+	return take(s);
 }
 
 static int flush(struct stream *s)
@@ -187,7 +193,7 @@ int stream_send(struct stream *s, const uint8_t *msg, size_t size)
 
 size_t stream_backlog(const struct stream *s)
 {
-	return s->out_len + s->cipher_len + s->sending_len;
+	return s->out_len + s->cipher_len + s->sending_len + (s->tls ? tls_waiting(s->tls) : 0);
 }
 
 /* ---- input ---- */
@@ -279,9 +285,15 @@ static void on_cipher(struct stream *s, const uint8_t *octets, size_t count)
 	flushed = flush(s);
 	if (s->in_len)
 		pump(s);
+	else
+		forget(s, 0);
 	if (!err)
 		err = flushed;
-	if (err)
+	if (!err && stream_backlog(s) > STREAM_OUT_MAX + STREAM_OUT_MAX / 8)
+		err = -ENOBUFS;		/* it makes TLS speak, and does not listen */
+	if (err == -ESHUTDOWN && s->paused && s->in_len)
+		s->end_waits = true;
+	else if (err)
 		end(s, err == -ESHUTDOWN ? 0 : err);
 }
 
@@ -290,12 +302,12 @@ static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 	static _Thread_local char cipher[CIPHER_ROOM];
 	struct stream *s = h->data;
 
-	*buf = uv_buf_init(s->tls ? cipher : NULL, s->tls ? sizeof(cipher) : 0);	/* of nothing on_read() is told UV_ENOBUFS */
 	if (s->tls)
-		return;
-	if (reserve(&s->in, &s->in_size, s->in_len, READ_ROOM))
-		return;
-	*buf = uv_buf_init((char *)s->in + s->in_len, (unsigned)(s->in_size - s->in_len));
+		*buf = uv_buf_init(cipher, sizeof(cipher));
+	else if (reserve(&s->in, &s->in_size, s->in_len, READ_ROOM))
+		*buf = uv_buf_init(NULL, 0);	/* on_read() is told UV_ENOBUFS */
+	else
+		*buf = uv_buf_init((char *)s->in + s->in_len, (unsigned)(s->in_size - s->in_len));
 }
 
 static void on_read(uv_stream_t *tcp, ssize_t n, const uv_buf_t *buf)
@@ -332,7 +344,11 @@ void stream_resume(struct stream *s)
 	if (s->in_len)
 		s->in_since_ms = uv_now(s->tcp.loop);
 	pump(s);
-	if (!s->paused && !s->closing && !s->ending)
+	if (s->paused || s->closing || s->ending)
+		return;
+	if (s->end_waits)
+		end(s, 0);
+	else
 		uv_read_start((uv_stream_t *)&s->tcp, on_alloc, on_read);
 }
 
@@ -392,10 +408,25 @@ static void on_closed(uv_handle_t *h)
 	s->closed(s);
 }
 
+/* So that the other side can tell an end from a cut; if it does not go out at once, so be it. */
+static void say_goodbye(struct stream *s)
+{
+	uv_buf_t buf;
+
+	if (!s->tls || !s->open || s->ending || s->sending)
+		return;
+	tls_end(s->tls);
+	if (take(s) || !s->cipher_len)
+		return;
+	buf = uv_buf_init((char *)s->cipher, (unsigned)s->cipher_len);
+	uv_try_write((uv_stream_t *)&s->tcp, &buf, 1);
+}
+
 void stream_close(struct stream *s)
 {
 	if (s->closing)
 		return;
+	say_goodbye(s);
 	s->closing = true;
 	uv_close((uv_handle_t *)&s->tcp, on_closed);
 }

@@ -39,7 +39,7 @@ struct stream {
 	bool closing;
 	/* set by the owner before stream_init(); all 0: messages, in clear */
 	bool octets;			/* message() gets octets as they come, and sends go out as they are */
-	struct tls *tls;		/* the stream's from stream_connect() on; NULL: in clear */
+	struct tls *tls;		/* the stream's from stream_init() on; NULL: in clear */
 	/* its own */
 	uv_tcp_t tcp;
 	uv_connect_t connect;
@@ -48,6 +48,7 @@ struct stream {
 	bool pumping;
 	bool shaking;			/* connected, and TLS's handshake is not over */
 	bool ending;
+	bool end_waits;			/* the peer's good-bye came while messages waited for stream_resume() */
 	uint8_t *in;
 	size_t in_size;
 	uint8_t *out;			/* framed, not yet given to the loop */
@@ -92,7 +93,7 @@ int stream_connect(struct stream *s, const struct addr *peer);
  */
 int stream_send(struct stream *s, const uint8_t *msg, size_t size);
 
-/* Octets of output that wait. */
+/* Octets of output that wait, TLS's own among them. */
 size_t stream_backlog(const struct stream *s);
 
 /* Deliver no more messages, read no more; from within message() too. */
@@ -101,7 +102,7 @@ void stream_pause(struct stream *s);
 /* Go on, first with what is here already. */
 void stream_resume(struct stream *s);
 
-/* Close; output that waits is lost.  Callable twice and from within any callback. */
+/* Close; output that waits is lost, but TLS says good-bye.  Callable twice and from within any callback. */
 void stream_close(struct stream *s);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <openssl/err.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
@@ -13,6 +14,7 @@
 
 #define PINS_MAX 8
 #define ALPN_MAX 16
+#define MADE_S   1704067200L		/* 2024-01-01: no right clock shows an earlier time */
 
 struct tls_context {
 	SSL_CTX *ctx;
@@ -56,15 +58,13 @@ static bool is_pinned(const struct tls *t, X509 *cert)
 	return found;
 }
 
-/* With pins, the key of the certificate decides, or that of one which it came with. */
+/*
+ * With pins, the key decides whose possession the handshake proves.  Those of
+ * the certificates which came along prove nothing: anybody can send them.
+ */
 static int check_pins(X509_STORE_CTX *store, struct tls *t)
 {
-	STACK_OF(X509) *sent = X509_STORE_CTX_get0_untrusted(store);
-	bool found = is_pinned(t, X509_STORE_CTX_get0_cert(store));
-
-	for (int i = 0; !found && i < sk_X509_num(sent); i++)
-		found = is_pinned(t, sk_X509_value(sent, i));
-	if (found) {
+	if (is_pinned(t, X509_STORE_CTX_get0_cert(store))) {
 		X509_STORE_CTX_set_error(store, X509_V_OK);
 		return 1;
 	}
@@ -81,6 +81,8 @@ static int check(X509_STORE_CTX *store, void *arg)
 
 	if (t->pins)
 		return check_pins(store, t);
+	if (time(NULL) < MADE_S)
+		X509_STORE_CTX_set_flags(store, X509_V_FLAG_NO_CHECK_TIME);
 	if (X509_verify_cert(store) > 0)
 		return 1;
 	t->refused = true;
@@ -113,6 +115,7 @@ static int trust(SSL_CTX *ctx, const char *ca_file, struct err_at *reterr)
 {
 	if (!ca_file) {
 		SSL_CTX_set_default_verify_paths(ctx);
+		ERR_clear_error();
 		return 0;
 	}
 	if (SSL_CTX_load_verify_file(ctx, ca_file))
@@ -133,6 +136,7 @@ int tls_context_new(const char *ca_file, struct tls_context **ret, struct err_at
 	if (!c->ctx)
 		goto out;
 	SSL_CTX_set_min_proto_version(c->ctx, TLS1_2_VERSION);
+	SSL_CTX_set_options(c->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE);
 	SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_cert_verify_callback(c->ctx, check, NULL);
@@ -192,9 +196,11 @@ static int shake(struct tls *t)
 {
 	const uint8_t *chosen = NULL;
 	unsigned len = 0;
-	int n = SSL_do_handshake(t->ssl), reason;
 	const char *said;
+	int n, reason;
 
+	ERR_clear_error();		/* what others of the thread have left would be taken for ours */
+	n = SSL_do_handshake(t->ssl);
 	if (n == 1) {
 		SSL_get0_alpn_selected(t->ssl, &chosen, &len);
 		if (!len && t->alpn_needed)
@@ -229,6 +235,7 @@ static int begin(struct tls *t, const struct tls_peer *peer)
 		err = set_alpn(t->ssl, peer->alpn);
 	if (!err && t->session && t->session->kept && !SSL_set_session(t->ssl, t->session->kept))
 		tls_session_forget(t->session);
+	ERR_clear_error();
 	return err ? err : shake(t);
 }
 
@@ -306,6 +313,7 @@ int tls_read(struct tls *t, uint8_t *buf, size_t size)
 
 	if (!tls_is_ready(t))
 		return t->failed ? -EPROTO : 0;
+	ERR_clear_error();
 	n = SSL_read(t->ssl, buf, size < INT_MAX ? (int)size : INT_MAX);
 	return n > 0 ? n : broken(t, n);
 }
@@ -315,6 +323,7 @@ int tls_write(struct tls *t, const uint8_t *octets, size_t count)
 	size_t taken;
 	int err;
 
+	ERR_clear_error();
 	while (count) {
 		if (!SSL_write_ex(t->ssl, octets, count, &taken)) {
 			err = broken(t, 0);
@@ -342,7 +351,7 @@ size_t tls_take(struct tls *t, uint8_t *buf, size_t size)
 {
 	size_t n = 0;
 
-	return BIO_read_ex(t->out, buf, size, &n) ? n : 0;
+	return size && BIO_read_ex(t->out, buf, size, &n) ? n : 0;
 }
 
 const char *tls_why(const struct tls *t)

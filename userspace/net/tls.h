@@ -4,7 +4,12 @@
  *
  * Ciphertext goes in and out at one side, plain octets at the other; a stream
  * (net/stream.h) stands between it and the network.  No I/O, no clock but the
- * library's, no callback.  TLS 1.2 and 1.3 (RFC 8446, RFC 9325).
+ * library's, no callback.  TLS 1.2 and 1.3 (RFC 8446, RFC 9325), without
+ * renegotiation.
+ *
+ * While the clock shows a time before this program was made, it is not set yet,
+ * and who sets it may need us: times in certificates do not count then, chain
+ * and name do.
  *
  * A context is one thread's: its sessions are kept by the asker, a slot for
  * each server, so that the next connection resumes.
@@ -34,7 +39,7 @@ struct tls_peer {
 	const char *alpn;		/* the protocol spoken inside: "dot", "h2" */
 	bool alpn_needed;		/* refuse who does not choose it */
 	const uint8_t (*pin)[TLS_PIN_LEN];
-	unsigned pins;			/* not 0: the key alone decides, chain and name do not (RFC 7858 section 4.2) */
+	unsigned pins;			/* not 0: the server's own key decides, chain and name do not (RFC 7858 section 4.2) */
 	struct tls_session *session;	/* outlives the connection; NULL: every handshake is whole */
 };
 

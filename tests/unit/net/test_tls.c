@@ -8,14 +8,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <openssl/err.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include "net/tls.h"
 #include "tests/unit/net/certs.h"
 
 #define DAY 86400L
+
+/* The clock of this program, the library's in it: 0 is the real one. */
+static time_t clock_s;
+
+time_t time(time_t *ret)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	if (clock_s)
+		ts.tv_sec = clock_s;
+	if (ret)
+		*ret = ts.tv_sec;
+	return ts.tv_sec;
+}
 
 /* The server side and the wire. */
 struct side {
@@ -293,6 +310,73 @@ static void a_server_without_the_protocol(void **state)
 	server_free(&s);
 }
 
+/* Whoever stands between may send the pinned certificate along with his own. */
+static void a_pinned_certificate_that_only_came_along_proves_nothing(void **state)
+{
+	struct tls_peer peer = { .name = "dns.example", .pins = 1 };
+	uint8_t pin[1][TLS_PIN_LEN], *der = NULL;
+	struct side s = { 0 };
+	struct tls *t;
+	int len;
+
+	len = i2d_PUBKEY(rig->good.key, &der);
+	SHA256(der, (size_t)len, pin[0]);
+	OPENSSL_free(der);
+	peer.pin = pin;
+	server(&s, &rig->foreign, TLS1_3_VERSION, NULL);
+	assert_true(SSL_CTX_add1_chain_cert(s.ctx, rig->good.cert));
+	accept_one(&s);
+	assert_int_equal(tls_new(rig->c, &peer, &t), 0);
+	assert_int_equal(carry(t, &s, 4096), -EACCES);
+	assert_non_null(strstr(tls_why(t), "pinned"));
+	tls_free(t);
+	server_free(&s);
+}
+
+/* The clock is not set yet, as at the start of a machine without a battery. */
+static int shake_in_1970(const struct certs *cert, const char *name)
+{
+	struct tls_peer peer = { .name = name };
+	struct side s = { 0 };
+	struct tls *t;
+	int err;
+
+	server(&s, cert, TLS1_3_VERSION, NULL);
+	accept_one(&s);
+	assert_int_equal(tls_new(rig->c, &peer, &t), 0);
+	clock_s = 1000;
+	err = carry(t, &s, 4096);
+	clock_s = 0;
+	tls_free(t);
+	server_free(&s);
+	return err;
+}
+
+static void before_the_clock_is_set_times_do_not_count(void **state)
+{
+	assert_int_equal(shake_in_1970(&rig->good, "dns.example"), 0);
+	assert_int_equal(shake_in_1970(&rig->good, "other.example"), -EACCES);
+	assert_int_equal(shake_in_1970(&rig->foreign, "dns.example"), -EACCES);
+}
+
+/* As another user of the library may leave them. */
+static void errors_of_others_are_not_taken_for_ours(void **state)
+{
+	const struct tls_peer peer = { .name = "dns.example" };
+	struct side s = { 0 };
+	uint8_t buf[16];
+	struct tls *t;
+
+	server(&s, &rig->good, TLS1_3_VERSION, NULL);
+	accept_one(&s);
+	assert_int_equal(tls_new(rig->c, &peer, &t), 0);
+	assert_int_equal(carry(t, &s, 4096), 0);
+	ERR_raise(ERR_LIB_SSL, ERR_R_INTERNAL_ERROR);
+	assert_int_equal(tls_read(t, buf, sizeof(buf)), 0);
+	tls_free(t);
+	server_free(&s);
+}
+
 static void a_file_without_certificates_is_refused(void **state)
 {
 	struct tls_context *c = NULL;
@@ -312,6 +396,9 @@ int main(void)
 		cmocka_unit_test(the_next_connection_resumes),
 		cmocka_unit_test(by_tls_1_2_too),
 		cmocka_unit_test(a_server_without_the_protocol),
+		cmocka_unit_test(a_pinned_certificate_that_only_came_along_proves_nothing),
+		cmocka_unit_test(before_the_clock_is_set_times_do_not_count),
+		cmocka_unit_test(errors_of_others_are_not_taken_for_ours),
 		cmocka_unit_test(a_file_without_certificates_is_refused),
 	};
 	static struct CMUnitTest tests[SHAKE_TESTS + sizeof(others) / sizeof(others[0])];
