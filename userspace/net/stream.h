@@ -37,6 +37,7 @@ struct stream {
 	size_t sending_len;
 	bool paused;
 	bool closing;
+	bool shaking;			/* connected, and TLS's handshake is not over */
 	/* set by the owner before stream_init(); all 0: messages, in clear */
 	bool octets;			/* message() gets octets as they come, and sends go out as they are */
 	struct tls *tls;		/* the stream's from stream_init() on; NULL: in clear */
@@ -46,7 +47,6 @@ struct stream {
 	uv_write_t write;
 	bool open;
 	bool pumping;
-	bool shaking;			/* connected, and TLS's handshake is not over */
 	bool ending;
 	bool end_waits;			/* the peer's good-bye came while messages waited for stream_resume() */
 	uint8_t *in;
