@@ -280,6 +280,8 @@ static void free_all(struct control *c, bool detach)
 {
 	wire_stop(c);
 	wire_free(c);
+	upstreams_close(c);
+	upstream_pool_unref(c->pool);
 	kern_close(c->kern, detach);
 	cache_free(c->cache);
 	flights_free(c->flights);
@@ -339,6 +341,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	if (err)
 		goto out;
 	start_timers(c);
+	upstreams_watch(c);
 	if (kern_watch(c->kern, loop, reterr))
 		log_warn("changes of addresses and links will not be followed: %s", reterr->why);
 	log_kern(c);
@@ -468,6 +471,7 @@ void control_stop(struct control *c, bool started)
 	call_close(c);
 	stop_timers(c);
 	kern_unwatch(c->kern);
+	upstreams_close(c);
 	detach = started || !kern_taken_over(c->kern);
 	/* First the kernel lets go: what comes now is for the sockets, and those drain. */
 	if (detach)

@@ -81,6 +81,35 @@ static int check_given(const struct config *config, struct err_at *reterr)
 	return err;
 }
 
+static const struct endpoint *first_name(const struct config_servers *s)
+{
+	unsigned i;
+
+	for (i = 0; i < s->count; i++)
+		if (!s->at[i].at.literal)
+			return &s->at[i].at;
+	return NULL;
+}
+
+/* A server that is given by its name needs another one to say where it is. */
+static int check_names(const struct config *config, struct err_at *reterr)
+{
+	const struct endpoint *e = first_name(&config->upstreams_servers);
+	unsigned i, named = 0;
+
+	for (i = 0; i < config->upstreams_servers.count; i++)
+		named += !config->upstreams_servers.at[i].at.literal;
+	if (config->upstreams_bootstrap.count || named < config->upstreams_servers.count)
+		return 0;
+	e = e ? e : first_name(&config->upstreams_fallback);
+	for (i = 0; i < config->upstreams_routes.count && !e; i++)
+		e = first_name(&config->upstreams_routes.at[i].servers);
+	if (!e)
+		return 0;
+	err_where(reterr, NULL, 0, "upstreams.bootstrap");
+	return err_why(reterr, -ENOENT, "missing; expected servers that resolve \"%.200s\"", e->host);
+}
+
 int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr)
 {
 	struct config_servers *s = &config->upstreams_servers;
@@ -91,6 +120,8 @@ int servers_resolve(struct config *config, const char *resolv_conf, struct err_a
 	FILE *f;
 	int err = check_given(config, reterr);
 
+	if (!err && config->upstreams_servers_given)
+		err = check_names(config, reterr);
 	if (err || config->upstreams_servers_given)
 		return err;
 	free(s->at);

@@ -100,6 +100,7 @@ static void hand_over(struct control *c, struct snapshot *s)
 	struct snapshot *old = c->snapshot;
 
 	kern_clients_publish(c->kern, s->clients);
+	upstreams_apply(c, s->config, old ? old->config : NULL);
 	c->snapshot = s;
 	wire_snapshot(c, s);
 	snapshot_unref(old);

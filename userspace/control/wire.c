@@ -13,13 +13,13 @@
 #include "base/clock.h"
 #include "control/internal.h"
 #include "net/udp.h"
-#include "upstream/upstream.h"
 
 #define DRAIN_MS 2000			/* that running queries have at the end */
 
 struct wire_upstream {
 	struct wire_upstream *next;
 	struct upstream *up;
+	struct upstream_pool *pool;	/* the one it asks; its reference keeps the address from being another pool's */
 	unsigned requests;		/* under way */
 };
 
@@ -73,19 +73,6 @@ static int ask(void *ctx, struct query *q)
 	return err;
 }
 
-static bool same_servers(const struct config *a, const struct config *b)
-{
-	unsigned i;
-
-	if (!a || a->upstreams_timeout_ms != b->upstreams_timeout_ms ||
-	    a->upstreams_servers.count != b->upstreams_servers.count)
-		return false;
-	for (i = 0; i < a->upstreams_servers.count; i++)
-		if (!config_server_same(&a->upstreams_servers.at[i], &b->upstreams_servers.at[i]))
-			return false;
-	return true;
-}
-
 static void retire(struct wire *w)
 {
 	if (!w->upstream)
@@ -111,24 +98,24 @@ static void reap(struct wire *w)
 	}
 }
 
-static int renew_upstream(struct wire *w, const struct config *config)
+/* Ask the servers of the control's pool from now on. */
+static int renew_upstream(struct wire *w)
 {
-	struct upstream_opts o = { .timeout_ms = config->upstreams_timeout_ms };
+	struct upstream_pool *pool = w->control->pool;
 	struct wire_upstream *u;
-	unsigned i;
 	int err;
 
-	if (!config->upstreams_servers.count) {
+	if (pool == (w->upstream ? w->upstream->pool : NULL))
+		return 0;
+	if (!pool) {
 		retire(w);
 		return 0;
 	}
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	o.count = config->upstreams_servers.count;
-	for (i = 0; i < o.count; i++)
-		o.servers[i] = (struct upstream_server){ .at = config->upstreams_servers.at[i].at };
-	err = upstream_new(w->loop, &o, &u->up);
+	u->pool = pool;
+	err = upstream_open(w->loop, pool, &u->up);
 	if (err) {
 		free(u);
 		return err;
@@ -217,7 +204,7 @@ static int on_start(void *arg, unsigned index, struct worker *worker, uv_loop_t 
 	err = resolver_init(r);
 	if (err)
 		return err;
-	err = renew_upstream(w, c->snapshot->config);
+	err = renew_upstream(w);
 	if (err)
 		return err;
 	resolver_set_snapshot(r, snapshot_ref(c->snapshot));
@@ -362,11 +349,9 @@ static void take_snapshot(struct wire_call *call)
 {
 	struct hand_over *h = (struct hand_over *)call;
 	struct wire *w = call->resolver->owner;
-	const struct config *old = w->resolver.snapshot->config;
 
 	/* Without memory for another set of servers the worker goes on asking the old ones. */
-	if (!same_servers(old, h->snapshot->config))
-		renew_upstream(w, h->snapshot->config);
+	renew_upstream(w);
 	resolver_set_snapshot(call->resolver, snapshot_ref(h->snapshot));
 	sem_post(h->taken);
 }
@@ -392,6 +377,44 @@ void wire_snapshot(struct control *c, struct snapshot *s)
 void wire_settle(struct control *c)
 {
 	wire_snapshot(c, c->snapshot);
+}
+
+/* ---- ways to servers ---- */
+
+struct moved {
+	struct wire_call call;
+	uint64_t servers;
+	struct upstream_pool *pool;	/* whose numbers those are; a reference */
+};
+
+static void run_moved(struct wire_call *call)
+{
+	struct moved *m = (struct moved *)call;
+	struct wire *w = call->resolver->owner;
+
+	if (w->upstream && w->upstream->pool == m->pool)
+		upstream_moved(w->upstream->up, m->servers);
+	upstream_pool_unref(m->pool);
+	free(m);
+}
+
+void wire_moved(struct control *c, uint64_t servers)
+{
+	struct moved *m;
+	unsigned i;
+
+	for (i = 0; c->wire && i < c->workers; i++) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return;		/* connections that are dead are found to be so, only later */
+		m->call.run = run_moved;
+		m->servers = servers;
+		m->pool = upstream_pool_ref(c->pool);
+		if (wire_call(c, i, &m->call))
+			continue;
+		upstream_pool_unref(m->pool);
+		free(m);
+	}
 }
 
 /* ---- refreshes ---- */

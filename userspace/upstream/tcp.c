@@ -183,6 +183,27 @@ static void on_message(struct stream *s, const uint8_t *msg, size_t size)
 
 /* ---- connections ---- */
 
+void upstream_tcp_moved(struct upstream *u, unsigned server)
+{
+	struct upstream_conn *c;
+	struct upstream_job *job;
+
+	for (c = u->conns; c; c = c->next)
+		if (c->server == server)
+			c->retired = true;
+	/* Each time from the front: who is asked again, and whoever is told, makes and closes others. */
+	for (c = u->conns; c;) {
+		if (c->server != server || !c->retired) {
+			c = c->next;
+			continue;
+		}
+		for (job = c->jobs; job; job = job->next)
+			job->reused = true;
+		conn_broke(c, -ENETRESET);
+		c = u->conns;
+	}
+}
+
 static int conn_new(struct upstream *u, unsigned server, const struct addr *to, struct upstream_conn **ret)
 {
 	struct upstream_conn *c = calloc(1, sizeof(*c));
@@ -247,7 +268,7 @@ static struct upstream_conn *pick(struct upstream *u, unsigned server, const str
 
 static int tcp_send(struct upstream_job *job)
 {
-	struct upstream_conn *c = pick(job->up, job->server, &job->to);
+	struct upstream_conn *c = job->fresh ? NULL : pick(job->up, job->server, &job->to);
 
 	job->retried = false;
 	if (!c)
@@ -275,4 +296,4 @@ void upstream_tcp_stop(struct upstream *u)
 		conn_close(u->conns);
 }
 
-const struct upstream_transport upstream_tcp = { "tcp", tcp_send, tcp_cancel };
+const struct upstream_transport upstream_tcp = { .name = "tcp", .send = tcp_send, .cancel = tcp_cancel };

@@ -11,6 +11,7 @@
 #define UPSTREAM_TRANSPORT_H
 
 #include <stdbool.h>
+#include "dns/answer.h"
 #include "upstream/pool.h"
 #include "upstream/upstream.h"
 
@@ -21,6 +22,8 @@ struct upstream_job;
 
 struct upstream_transport {
 	const char *name;
+	/* REFUSED may be for what went before on the connection: it is asked once more on a fresh one. */
+	bool refused_again;
 	/*
 	 * Carry job->query to job->server, which is at job->to.  Returns 0 or a negative errno (nothing will be reported then);
 	 * may change job->id and the query's.
@@ -33,34 +36,28 @@ struct upstream_transport {
 extern const struct upstream_transport upstream_udp;
 extern const struct upstream_transport upstream_tcp;
 
-/* One request under way.  Kept and used again: its timer and its place in the table stay. */
+/* One attempt: of a request, or a probe.  Kept and used again: its timer and its place in the table stay. */
 struct upstream_job {
 	struct upstream *up;
-	struct upstream_request *req;	/* NULL while it is free */
+	struct upstream_ask *ask;	/* the request; NULL: free, a probe, or the request has its answer already */
+	bool used;
+	bool probe;
 	uv_timer_t timer;		/* of the attempt */
-	uint64_t deadline_ms;		/* of the request */
 	unsigned index;			/* in up->jobs */
 	struct upstream_job *next_free;
-	/* the plan */
-	uint8_t order[UPSTREAM_SERVERS_MAX];
-	unsigned turn;			/* attempts made */
-	unsigned attempts;		/* in all, at most */
-	uint64_t answered;		/* servers that need not be asked again, a bit each */
-	int last_err;
-	uint8_t *last;			/* the last failure's response, or NULL */
-	size_t last_size;
-	unsigned last_server;
-	bool last_tcp;
-	/* the attempt */
+	const struct dns_key *key;	/* what is asked */
 	const struct upstream_transport *via;	/* NULL: none under way */
 	unsigned server;
 	struct addr to;			/* where it is, now */
+	uint64_t sent_ns;		/* of the clock for measuring; 0: what comes next is no measure of the server */
 	bool edns;
 	bool without_edns;		/* the server did not understand EDNS: asked again without */
+	bool guessed;			/* or so we think, since it was silent */
 	uint16_t id;
 	uint16_t query_len;
 	uint8_t query[UPSTREAM_QUERY_MAX];
 	int send_err;			/* to be reported by the timer, not from within send */
+	char why[UPSTREAM_WHY_MAX];	/* of upstream_job_refused() */
 	/* the UDP transport's */
 	int fd;
 	uint32_t generation;		/* tells events of an older socket apart */
@@ -68,19 +65,48 @@ struct upstream_job {
 	struct upstream_conn *conn;
 	struct upstream_job *next;
 	struct upstream_job **link;
+	bool fresh;			/* must not take a connection that is there */
 	bool reused;			/* sent on a connection that was there before */
 	bool retried;			/* on a fresh connection, after a reused one broke */
+	/* of a request that has its answer: the attempt goes on to learn how fast the server is */
+	struct dns_key own_key;
+};
+
+#define UPSTREAM_LEGS 2			/* attempts of a request at once */
+
+/* One request under way; kept and used again too. */
+struct upstream_ask {
+	struct upstream *up;
+	struct upstream_request *req;	/* NULL while it is free */
+	uv_timer_t race;		/* until the second is asked as well */
+	uint64_t deadline_ms;
+	struct upstream_ask *next;	/* of all that were ever made */
+	struct upstream_ask *next_free;
+	struct upstream_plan plan;
+	unsigned turn;			/* places of the plan gone through, the second round behind the first */
+	uint32_t responded;		/* places that need not be asked again, a bit each */
+	struct upstream_job *leg[UPSTREAM_LEGS];
+	int last_err;
+	uint8_t *last;			/* the last failure's response, or NULL */
+	size_t last_size;
+	unsigned last_server;
+	bool last_tcp;
 };
 
 struct upstream {
 	uv_loop_t *loop;
-	struct upstream_opts opts;
-	struct upstream_pool pool;
+	struct upstream_opts opts;	/* the pool's */
+	struct upstream_pool *pool;
 	struct count_shard *count;
-	struct upstream_job **jobs;	/* all that were ever made, in_flight_max at most */
+	struct upstream_job **jobs;	/* all that were ever made */
 	unsigned made;
+	unsigned jobs_size;
 	struct upstream_job *free;
-	unsigned in_flight;
+	struct upstream_ask *asks;
+	struct upstream_ask *free_ask;
+	unsigned strays;		/* attempts whose request has its answer */
+	uv_timer_t probe;		/* while a server has failed */
+	bool probing;
 	bool closing;
 	unsigned handles;		/* of the loop, not yet closed */
 	/* the UDP transport's */
@@ -96,6 +122,9 @@ struct upstream {
 int upstream_udp_start(struct upstream *u);
 void upstream_udp_stop(struct upstream *u);
 void upstream_tcp_stop(struct upstream *u);
+
+/* The way to @server is another one: close its connections; what is under way there is asked on fresh ones. */
+void upstream_tcp_moved(struct upstream *u, unsigned server);
 
 /* A handle has been closed; with the last one the object goes. */
 void upstream_handle_closed(struct upstream *u);

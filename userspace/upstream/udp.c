@@ -158,4 +158,4 @@ void upstream_udp_stop(struct upstream *u)
 	u->epoll_fd = -1;
 }
 
-const struct upstream_transport upstream_udp = { "udp", udp_send, udp_cancel };
+const struct upstream_transport upstream_udp = { .name = "udp", .send = udp_send, .cancel = udp_cancel };

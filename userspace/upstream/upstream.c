@@ -2,43 +2,85 @@
 /*
  * upstream.c - the way of a request through servers and transports.
  *
- * Every server is asked once in the order of the pool; a single one twice, the
- * second time from another port.  The time that is left is shared evenly among
- * the attempts that are left, but an attempt gets at least SHARE_MIN_MS while
- * the request has that much: a fast answer from the third server is worth
- * more than a thorough wait for the first.
+ * A request (struct upstream_ask) goes through its plan twice: first each
+ * server in turn, then again those that have not responded, from another port.
+ * It has one attempt (struct upstream_job) under way, or two while two servers
+ * race.  The time that is left is shared evenly among the attempts that are
+ * left, but an attempt gets at least SHARE_MIN_MS while the request has that
+ * much: a fast answer from the third server is worth more than a thorough wait
+ * for the first.
+ *
+ * When a request has its answer, an attempt that is still under way becomes a
+ * stray: what comes is dropped, but that it came, and when, or that it did not,
+ * is all that a race's loser can teach.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/random.h"
 #include "dns/msg.h"
 #include "dns/name.h"
 #include "dns/reply.h"
 #include "upstream/transport.h"
 
-#define SHARE_MIN_MS      400
-#define IN_FLIGHT_DEFAULT 4096
+#define SHARE_MIN_MS 400
+#define ROUNDS       2
+#define PROBE_MS     1000		/* that a probe, and a stray, has */
+#define STRAYS_MAX   64
+#define JOBS_MORE    128		/* of the table, beyond an attempt for each request: strays and probes */
 
 static const struct count_row rows[] = { COUNT_ROWS(UPSTREAM_COUNTERS) };
 static COUNT_SET(counters, rows);
 
+/* Where a probe goes: every server can say something about the root. */
+static const struct dns_key probe_key = { .name_len = 1, .qtype = DNS_NS };
+
+static const struct upstream_transport *const transports[] = {
+	[ENDPOINT_DNS] = &upstream_udp, [ENDPOINT_TCP] = &upstream_tcp, [ENDPOINT_TLS] = NULL, [ENDPOINT_HTTPS] = NULL,
+};
+
 static void on_timer(uv_timer_t *t);
+static void probe(struct upstream *u, unsigned server);
+static void go_on(struct upstream_ask *ask);
 
-/* ---- jobs ---- */
+/* ---- jobs and requests: kept and used again ---- */
 
-static void on_timer_closed(uv_handle_t *h)
+static void on_job_closed(uv_handle_t *h)
 {
-	struct upstream_job *job = h->data;
+	upstream_handle_closed(((struct upstream_job *)h->data)->up);
+}
 
-	upstream_handle_closed(job->up);
+static void on_ask_closed(uv_handle_t *h)
+{
+	upstream_handle_closed(((struct upstream_ask *)h->data)->up);
+}
+
+static bool jobs_grow(struct upstream *u)
+{
+	unsigned size = u->jobs_size ? 2 * u->jobs_size : 64, most = UPSTREAM_LEGS * u->opts.in_flight_max + JOBS_MORE;
+	struct upstream_job **jobs;
+
+	if (u->made < u->jobs_size)
+		return true;
+	if (size > most)
+		size = most;
+	if (size <= u->made)
+		return false;
+	jobs = realloc(u->jobs, size * sizeof(struct upstream_job *));
+	if (!jobs)
+		return false;
+	u->jobs = jobs;
+	u->jobs_size = size;
+	return true;
 }
 
 static struct upstream_job *job_make(struct upstream *u)
 {
 	struct upstream_job *job;
 
-	if (u->made == u->opts.in_flight_max)
+	if (!jobs_grow(u))
 		return NULL;
 	job = calloc(1, sizeof(*job));
 	if (!job)
@@ -53,7 +95,7 @@ static struct upstream_job *job_make(struct upstream *u)
 	return job;
 }
 
-static struct upstream_job *job_get(struct upstream *u, struct upstream_request *req)
+static struct upstream_job *job_get(struct upstream *u)
 {
 	struct upstream_job *job = u->free;
 
@@ -63,12 +105,11 @@ static struct upstream_job *job_get(struct upstream *u, struct upstream_request 
 		job = job_make(u);
 	if (!job)
 		return NULL;
-	job->req = req;
-	job->turn = 0;
-	job->answered = 0;
-	job->last_err = -ETIMEDOUT;
-	job->last = NULL;
-	u->in_flight++;
+	job->used = true;
+	job->ask = NULL;
+	job->probe = job->without_edns = job->fresh = false;
+	job->send_err = 0;
+	*job->why = '\0';
 	return job;
 }
 
@@ -77,41 +118,176 @@ static void job_put(struct upstream_job *job)
 	struct upstream *u = job->up;
 
 	uv_timer_stop(&job->timer);
-	free(job->last);
-	job->last = NULL;
-	job->req = NULL;
+	if (!job->ask && !job->probe)
+		u->strays--;
+	job->used = false;
 	job->next_free = u->free;
 	u->free = job;
-	u->in_flight--;
 }
 
-/* End the attempt under way, if there is one. */
-static void job_quit(struct upstream_job *job, bool late)
+static struct upstream_ask *ask_get(struct upstream *u, struct upstream_request *req)
+{
+	struct upstream_ask *ask = u->free_ask;
+
+	if (ask) {
+		u->free_ask = ask->next_free;
+	} else {
+		ask = calloc(1, sizeof(*ask));
+		if (!ask)
+			return NULL;
+		ask->up = u;
+		uv_timer_init(u->loop, &ask->race);
+		ask->race.data = ask;
+		u->handles++;
+		ask->next = u->asks;
+		u->asks = ask;
+	}
+	ask->req = req;
+	ask->turn = 0;
+	ask->responded = 0;
+	ask->last_err = -ETIMEDOUT;
+	ask->last = NULL;
+	memset(ask->leg, 0, sizeof(ask->leg));
+	return ask;
+}
+
+static void ask_put(struct upstream_ask *ask)
+{
+	uv_timer_stop(&ask->race);
+	ask->req = NULL;
+	ask->next_free = ask->up->free_ask;
+	ask->up->free_ask = ask;
+	upstream_pool_leave(ask->up->pool);
+}
+
+static unsigned legs(const struct upstream_ask *ask)
+{
+	return (ask->leg[0] != NULL) + (ask->leg[1] != NULL);
+}
+
+static void leave_leg(struct upstream_job *job)
+{
+	struct upstream_ask *ask = job->ask;
+
+	if (ask)
+		ask->leg[ask->leg[1] == job] = NULL;
+}
+
+/* ---- ends of attempts ---- */
+
+static uint32_t since_us(const struct upstream_job *job)
+{
+	uint64_t us = job->sent_ns ? (clock_fine_ns() - job->sent_ns) / 1000 : 0;
+
+	return us < UINT32_MAX ? (uint32_t)us + (job->sent_ns != 0) : UINT32_MAX;
+}
+
+static void on_probe_timer(uv_timer_t *t)
+{
+	struct upstream *u = t->data;
+	int server;
+
+	while ((server = upstream_pool_probe(u->pool, uv_now(u->loop))) >= 0)
+		probe(u, (unsigned)server);
+	if (upstream_pool_failed(u->pool))
+		return;
+	uv_timer_stop(t);
+	u->probing = false;
+}
+
+static void start_probing(struct upstream *u, uint64_t first_ms)
+{
+	uint32_t ms = u->opts.probe_ms / 5;
+
+	if (u->closing)
+		return;
+	u->probing = true;
+	uv_timer_start(&u->probe, on_probe_timer, first_ms, ms < 10 ? 10 : ms);
+}
+
+/* Tell the pool how an attempt ended; the job is still the caller's. */
+static void told(struct upstream_job *job, enum upstream_outcome outcome, bool edns, const char *why)
+{
+	struct upstream_end end = { outcome, since_us(job), edns, why };
+	struct upstream *u = job->up;
+
+	switch (upstream_pool_end(u->pool, job->server, &end, uv_now(u->loop))) {
+	case UPSTREAM_FELL:
+		count_one(u->count, COUNT_upstream_fell);
+		break;
+	case UPSTREAM_ROSE:
+		count_one(u->count, COUNT_upstream_rose);
+		break;
+	case UPSTREAM_SAME:
+		break;
+	}
+	if (outcome >= UPSTREAM_TIMED_OUT && outcome != UPSTREAM_DROPPED && !u->probing && upstream_pool_failed(u->pool))
+		start_probing(u, u->opts.probe_ms);
+}
+
+/* End an attempt that is under way: nothing is learnt of it. */
+static void job_quit(struct upstream_job *job)
 {
 	const struct upstream_transport *via = job->via;
 
 	job->via = NULL;
 	if (via)
-		via->cancel(job, late);
+		via->cancel(job, false);
+	told(job, UPSTREAM_DROPPED, false, NULL);
+	leave_leg(job);
+	job_put(job);
 }
 
-/* Give the outcome to the asker; the job is free by then, so that the asker may ask again at once. */
-static void finish(struct upstream_job *job, int err, const uint8_t *msg, size_t size)
+/* An attempt has ended without a response that is of use. */
+static void job_over(struct upstream_job *job, int err)
 {
-	struct upstream_request *req = job->req;
-	uint8_t *last = job->last;
+	struct upstream_ask *ask = job->ask;
 
-	job->last = NULL;
+	leave_leg(job);
+	job_put(job);
+	if (!ask)
+		return;
+	ask->last_err = err;
+	go_on(ask);
+}
+
+/* The request has its answer without it. */
+static void let_stray(struct upstream_job *job)
+{
+	struct upstream *u = job->up;
+
+	if (u->strays >= STRAYS_MAX || u->closing || job->send_err) {
+		job_quit(job);
+		return;
+	}
+	leave_leg(job);
+	job->ask = NULL;
+	u->strays++;
+	job->own_key = *job->key;
+	job->key = &job->own_key;
+	uv_timer_start(&job->timer, on_timer, PROBE_MS, 0);
+}
+
+/* Give the outcome to the asker; the request is free by then, so that the asker may ask again at once. */
+static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t size)
+{
+	struct upstream_request *req = ask->req;
+	uint8_t *last = ask->last;
+	unsigned i;
+
+	ask->last = NULL;
 	req->state = NULL;
-	req->server = job->server;
 	if (err && last) {		/* somebody did answer, if only to say that he cannot */
 		err = 0;
 		msg = last;
-		size = job->last_size;
-		req->server = job->last_server;
-		req->tcp = job->last_tcp;
+		size = ask->last_size;
+		req->server = ask->last_server;
+		req->tcp = ask->last_tcp;
 	}
-	job_put(job);
+	for (i = 0; i < UPSTREAM_LEGS; i++)
+		if (ask->leg[i])
+			let_stray(ask->leg[i]);
+	ask_put(ask);
 	req->done(req, err, msg, size);
 	free(last);
 }
@@ -123,10 +299,11 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM;
 }
 
-static uint64_t share_ms(const struct upstream_job *job, uint64_t now_ms)
+static uint64_t share_ms(const struct upstream_ask *ask, uint64_t now_ms)
 {
-	uint64_t left = job->deadline_ms > now_ms ? job->deadline_ms - now_ms : 0;
-	uint64_t ms = left / (job->attempts - job->turn + 1);
+	unsigned attempts = ROUNDS * ask->plan.count;
+	uint64_t left = ask->deadline_ms > now_ms ? ask->deadline_ms - now_ms : 0;
+	uint64_t ms = left / (attempts > ask->turn ? attempts - ask->turn + 1 : 1);
 
 	if (ms < SHARE_MIN_MS)
 		ms = SHARE_MIN_MS;
@@ -134,77 +311,163 @@ static uint64_t share_ms(const struct upstream_job *job, uint64_t now_ms)
 }
 
 /* Ask job->server.  A failure is told by the timer, as any other end; returned as well. */
-static int attempt(struct upstream_job *job, const struct upstream_transport *via)
+static int job_send(struct upstream_job *job, const struct upstream_transport *via)
 {
-	const struct dns_key *key = job->req->key;
-	uint64_t now_ms = uv_now(job->up->loop);
+	const struct upstream_server *s = &job->up->opts.servers[job->server];
+	const struct dns_key *key = job->key;
+	uint64_t ms = job->ask ? share_ms(job->ask, uv_now(job->up->loop)) : PROBE_MS;
 	int n;
 
 	job->id = random_u16();
-	n = dns_query_write(job->id, key->name, key->name_len, key->qtype, key->bits, job->edns, job->query,
-			    sizeof(job->query));
+	n = dns_query_write(job->id, key->name, key->name_len, key->qtype, key->bits & (s->no_do ? ~DNS_KEY_DO : 0xff),
+			    job->edns, job->query, sizeof(job->query));
 	if (n >= 0) {
 		job->query_len = (uint16_t)n;
-		n = via->send(job);
+		n = via ? via->send(job) : -EPROTONOSUPPORT;
 	}
 	job->send_err = n;
 	job->via = n ? NULL : via;
-	job->req->tcp = via == &upstream_tcp;
-	uv_timer_start(&job->timer, on_timer, n ? 0 : share_ms(job, now_ms), 0);
+	if (job->ask)
+		job->ask->req->tcp = via != &upstream_udp;
+	uv_timer_start(&job->timer, on_timer, n ? 0 : ms, 0);
 	return n;
 }
 
-/* Go to the next server that has not answered yet.  Returns -ENOENT behind the last, else attempt()'s. */
-static int next_server(struct upstream_job *job)
+/* Begin an attempt of a request, or a probe.  Returns 0, job_send()'s error with the job under way, or another without. */
+static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned server, bool again, struct upstream_job **ret)
 {
-	struct upstream *u = job->up;
-	uint64_t now_ms = uv_now(u->loop);
+	struct upstream_job *job = job_get(u);
+	bool plain = false;
+	int err;
 
-	while (job->turn < job->attempts && now_ms < job->deadline_ms) {
-		job->server = job->order[job->turn++ % u->opts.count];
-		if (job->answered & 1ULL << job->server)
+	*ret = NULL;
+	if (!job)
+		return -ENOMEM;
+	job->ask = ask;
+	job->probe = !ask;
+	job->server = server;
+	job->key = ask ? ask->req->key : &probe_key;
+	err = upstream_pool_begin(u->pool, server, again, uv_now(u->loop), &job->to, &plain);
+	if (err) {
+		job_put(job);
+		return err;
+	}
+	if (ask) {
+		ask->leg[ask->leg[0] != NULL] = job;
+		ask->req->server = server;
+	}
+	*ret = job;
+	job->edns = !plain || !ask;	/* a probe may find out that it was packets that were lost */
+	job->without_edns = !job->edns;
+	job->guessed = again && plain;
+	job->sent_ns = clock_fine_ns();
+	return job_send(job, transports[u->opts.servers[server].at.scheme]);
+}
+
+/* True when a leg of the request asks that server now. */
+static bool is_asked(const struct upstream_ask *ask, unsigned server)
+{
+	unsigned i;
+
+	for (i = 0; i < UPSTREAM_LEGS; i++)
+		if (ask->leg[i] && ask->leg[i]->server == server)
+			return true;
+	return false;
+}
+
+/* Those of the fallback are for the case that nobody has said anything; the second round waits for the first's end. */
+static bool may_ask(const struct upstream_ask *ask, unsigned place)
+{
+	return !(ask->responded & 1U << place) && !is_asked(ask, ask->plan.server[place]) &&
+	       !(ask->plan.fallback[place] && ask->responded);
+}
+
+/* Go to the next server.  Returns -ENOENT behind the last, else job_begin()'s. */
+static int next_server(struct upstream_ask *ask)
+{
+	struct upstream *u = ask->up;
+	struct upstream_job *job;
+	unsigned place;
+	bool again;
+	int err;
+
+	while (ask->turn < ROUNDS * ask->plan.count && uv_now(u->loop) < ask->deadline_ms) {
+		again = ask->turn >= ask->plan.count;
+		if (again && legs(ask))
+			return -ENOENT;
+		place = ask->turn++ % ask->plan.count;
+		if (!may_ask(ask, place))
 			continue;
-		job->to = u->opts.servers[job->server].at.addr;
-		job->edns = !upstream_pool_is_plain(&u->pool, job->server, now_ms);
-		job->without_edns = false;
-		return attempt(job, &upstream_udp);
+		err = job_begin(u, ask, ask->plan.server[place], again, &job);
+		if (!job && err != -ENOMEM) {
+			count_one(u->count, COUNT_upstream_server_full);
+			ask->last_err = err;
+			continue;	/* it had room when the plan was made */
+		}
+		if (job && ask->plan.fallback[place])
+			count_one(u->count, COUNT_upstream_fallback);
+		return err;
 	}
 	return -ENOENT;
 }
 
-static void go_on(struct upstream_job *job)
+static void go_on(struct upstream_ask *ask)
 {
-	if (next_server(job) == -ENOENT)
-		finish(job, job->last_err, NULL, 0);
+	int err = next_server(ask);
+
+	if ((err == -ENOENT || err == -ENOMEM) && !legs(ask))
+		finish(ask, err == -ENOMEM ? err : ask->last_err, NULL, 0);
+}
+
+/* The one that is asked is silent: the next is asked as well. */
+static void on_race(uv_timer_t *t)
+{
+	struct upstream_ask *ask = t->data;
+
+	if (legs(ask) == 1 && ask->turn < ask->plan.wells && next_server(ask) != -ENOENT && legs(ask) == UPSTREAM_LEGS)
+		count_one(ask->up->count, COUNT_upstream_races);
 }
 
 static void on_timer(uv_timer_t *t)
 {
 	struct upstream_job *job = t->data;
+	const struct upstream_transport *via = job->via;
 	struct upstream *u = job->up;
+	char why[64];
 
 	if (job->send_err) {
 		upstream_job_failed(job, job->send_err);
 		return;
 	}
-	job_quit(job, true);
+	job->via = NULL;
+	if (via)
+		via->cancel(job, true);
 	count_one(u->count, COUNT_upstream_timeouts);
-	upstream_pool_timed_out(&u->pool, job->server, uv_now(u->loop));
-	job->last_err = -ETIMEDOUT;
-	go_on(job);
+	snprintf(why, sizeof(why), "no answer%s", job->probe ? " to a probe" : "");
+	told(job, UPSTREAM_TIMED_OUT, false, why);
+	job_over(job, -ETIMEDOUT);
+}
+
+static void failed(struct upstream_job *job, enum upstream_outcome outcome, int err, const char *why)
+{
+	struct upstream *u = job->up;
+
+	job->via = NULL;
+	count_one(u->count, COUNT_upstream_errors);
+	/* What we are short of says nothing about the server. */
+	job->sent_ns = 0;
+	told(job, is_shortage(err) ? UPSTREAM_DROPPED : outcome, false, is_shortage(err) ? NULL : why);
+	job_over(job, is_shortage(err) ? -EBUSY : err);
 }
 
 void upstream_job_failed(struct upstream_job *job, int err)
 {
-	job->via = NULL;
-	count_one(job->up->count, COUNT_upstream_errors);
-	job->last_err = is_shortage(err) ? -EBUSY : err;
-	go_on(job);
+	failed(job, UPSTREAM_BROKE, err, strerror(-err));
 }
 
 void upstream_job_refused(struct upstream_job *job, int err, const char *why)
 {
-	upstream_job_failed(job, err);
+	failed(job, UPSTREAM_UNTRUSTED, err, why);
 }
 
 /* ---- responses ---- */
@@ -216,7 +479,7 @@ static bool is_failure(unsigned rcode)
 
 bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, size_t size)
 {
-	const struct dns_key *key = job->req->key;
+	const struct dns_key *key = job->key;
 	struct dns_response r;
 
 	if (dns_response_parse(msg, size, &r) || r.id != job->id || DNS_OPCODE(r.flags))
@@ -228,44 +491,93 @@ bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, si
 }
 
 /* Keep a failure for the case that nobody does better; one without question is of no use to the asker. */
-static void keep_failure(struct upstream_job *job, const uint8_t *msg, size_t size)
+static void keep_failure(struct upstream_ask *ask, const struct upstream_job *job, const struct upstream_transport *via,
+			 const uint8_t *msg, size_t size)
 {
 	if (!(msg[4] | msg[5]))
 		return;
-	free(job->last);
-	job->last = malloc(size);
-	job->last_size = size;
-	job->last_server = job->server;
-	job->last_tcp = job->req->tcp;
-	if (job->last)
-		memcpy(job->last, msg, size);
+	free(ask->last);
+	ask->last = malloc(size);
+	ask->last_size = size;
+	ask->last_server = job->server;
+	ask->last_tcp = via != &upstream_udp;
+	if (ask->last)
+		memcpy(ask->last, msg, size);
+}
+
+static const char *rcode_text(unsigned rcode, char *buf, size_t size)
+{
+	static const char *const names[] = { [DNS_FORMERR] = "FORMERR", [DNS_SERVFAIL] = "SERVFAIL", [DNS_NOTIMP] = "NOTIMP",
+					     [DNS_REFUSED] = "REFUSED" };
+
+	if (rcode < sizeof(names) / sizeof(names[0]) && names[rcode])
+		return names[rcode];
+	snprintf(buf, size, "rcode %u", rcode);
+	return buf;
+}
+
+/* A failure that may go away when it is asked otherwise.  True: it is asked again. */
+static bool asked_again(struct upstream_job *job, unsigned rcode, const struct upstream_transport *via)
+{
+	job->sent_ns = 0;
+	if ((rcode == DNS_FORMERR || rcode == DNS_NOTIMP) && job->edns) {
+		/* as servers answer that know no EDNS (RFC 6891 section 7) */
+		count_one(job->up->count, COUNT_upstream_no_edns);
+		job->edns = false;
+		job->without_edns = true;
+	} else if (rcode == DNS_REFUSED && via->refused_again && !job->fresh) {
+		job->fresh = true;
+	} else {
+		return false;
+	}
+	job_send(job, via);
+	return true;
+}
+
+static void mark_responded(struct upstream_ask *ask, unsigned server)
+{
+	unsigned i;
+
+	for (i = 0; i < ask->plan.count; i++)
+		if (ask->plan.server[i] == server)
+			ask->responded |= 1U << i;
 }
 
 static void on_failure(struct upstream_job *job, unsigned rcode, const struct upstream_transport *via,
 		       const uint8_t *msg, size_t size)
 {
+	struct upstream_ask *ask = job->ask;
 	struct upstream *u = job->up;
+	char text[16];
 
-	if ((rcode == DNS_FORMERR || rcode == DNS_NOTIMP) && job->edns) {
-		/* as servers answer that know no EDNS (RFC 6891 section 7) */
-		count_one(u->count, COUNT_upstream_no_edns);
-		job->edns = false;
-		job->without_edns = true;
-		attempt(job, via);
+	if (!job->probe && asked_again(job, rcode, via))
 		return;
-	}
 	count_one(u->count, COUNT_upstream_failures);
-	upstream_pool_failed(&u->pool, job->server);
-	job->answered |= 1ULL << job->server;
-	job->last_err = -EBADMSG;
-	keep_failure(job, msg, size);
-	go_on(job);
+	told(job, rcode == DNS_REFUSED ? UPSTREAM_REFUSED : UPSTREAM_SERVFAIL, job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP,
+	     rcode_text(rcode, text, sizeof(text)));
+	if (ask) {
+		mark_responded(ask, job->server);
+		keep_failure(ask, job, via, msg, size);
+	} else if (!job->probe) {
+		count_one(u->count, COUNT_upstream_late);
+	}
+	job_over(job, -EBADMSG);
+}
+
+/* An answer for nobody: to a probe, or behind another server's. */
+static void on_stray(struct upstream_job *job)
+{
+	if (!job->probe)
+		count_one(job->up->count, COUNT_upstream_late);
+	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
+	job_put(job);
 }
 
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size)
 {
 	const struct upstream_transport *via = job->via;
 	unsigned flags = (unsigned)msg[2] << 8 | msg[3];
+	struct upstream_ask *ask = job->ask;
 	struct upstream *u = job->up;
 
 	job->via = NULL;
@@ -273,45 +585,94 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 		on_failure(job, DNS_RCODE(flags), via, msg, size);
 		return;
 	}
-	upstream_pool_answered(&u->pool, job->server);
-	if (job->without_edns)
-		upstream_pool_set_plain(&u->pool, job->server, uv_now(u->loop));
+	if (job->without_edns && upstream_pool_set_plain(u->pool, job->server, uv_now(u->loop)) && job->guessed)
+		probe(u, job->server);
+	if (!ask) {
+		on_stray(job);
+		return;
+	}
 	if (flags & DNS_TC && via == &upstream_udp) {
 		count_one(u->count, COUNT_upstream_truncated);
-		attempt(job, &upstream_tcp);
+		job->sent_ns = 0;
+		job_send(job, &upstream_tcp);
 		return;
 	}
 	count_one(u->count, COUNT_upstream_answers);
-	finish(job, 0, msg, size);
+	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
+	ask->req->server = job->server;		/* not the one that was asked last */
+	ask->req->tcp = via != &upstream_udp;
+	leave_leg(job);
+	job_put(job);
+	finish(ask, 0, msg, size);
+}
+
+/* ---- probes ---- */
+
+static void probe(struct upstream *u, unsigned server)
+{
+	struct upstream_job *job;
+
+	if (u->closing)
+		return;
+	job_begin(u, NULL, server, false, &job);
+	if (job)
+		count_one(u->count, COUNT_upstream_probes);
+}
+
+void upstream_moved(struct upstream *u, uint64_t servers)
+{
+	unsigned i;
+
+	if (u->closing)
+		return;
+	for (i = 0; i < u->opts.count; i++)
+		if (servers & 1ULL << i)
+			upstream_tcp_moved(u, i);
+	if (upstream_pool_failed(u->pool))
+		start_probing(u, 0);
 }
 
 /* ---- the asker's side ---- */
 
 int upstream_ask(struct upstream *u, struct upstream_request *r)
 {
-	struct upstream_job *job;
-	int err;
+	uint64_t now_ms = uv_now(u->loop);
+	struct upstream_plan plan;
+	struct upstream_ask *ask;
+	unsigned full;
+	int measure, err;
 
-	if (!u->opts.count)
-		return -ENOENT;
 	if (u->closing)
 		return -EBUSY;
-	job = job_get(u, r);
-	if (!job) {
-		count_one(u->count, COUNT_upstream_full);
-		return u->in_flight == u->opts.in_flight_max ? -EBUSY : -ENOMEM;
+	err = upstream_pool_enter(u->pool, r->key, now_ms, &plan, &measure, &full);
+	count_add(u->count, COUNT_upstream_server_full, full);
+	if (err) {
+		if (err == -EBUSY)
+			count_one(u->count, COUNT_upstream_full);
+		return err;
 	}
+	ask = ask_get(u, r);
+	if (!ask) {
+		upstream_pool_leave(u->pool);
+		return -ENOMEM;
+	}
+	ask->plan = plan;
+	ask->deadline_ms = now_ms + u->opts.timeout_ms;
 	r->up = u;
-	r->state = job;
-	r->server = 0;
+	r->state = ask;
+	r->server = plan.server[0];
 	r->tcp = false;
-	job->deadline_ms = uv_now(u->loop) + u->opts.timeout_ms;
-	job->attempts = u->opts.count > 1 ? u->opts.count : 2;
-	upstream_pool_order(&u->pool, uv_now(u->loop), job->order);
-	err = next_server(job);
-	if (!is_shortage(err))
-		return 0;		/* any other failure moves on to the next server */
-	job_put(job);
+	err = next_server(ask);
+	if (legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
+		if (plan.race_ms)
+			uv_timer_start(&ask->race, on_race, plan.race_ms, 0);
+		if (measure >= 0 && !is_asked(ask, (unsigned)measure))
+			probe(u, (unsigned)measure);
+		return 0;
+	}
+	if (ask->leg[0])
+		job_quit(ask->leg[0]);
+	ask_put(ask);
 	r->state = NULL;
 	count_one(u->count, COUNT_upstream_full);
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
@@ -319,25 +680,36 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 
 void upstream_cancel(struct upstream_request *r)
 {
-	struct upstream_job *job = r->state;
+	struct upstream_ask *ask = r->state;
+	unsigned i;
 
-	if (!job)
+	if (!ask)
 		return;
 	r->state = NULL;
-	job_quit(job, false);
-	job_put(job);
+	for (i = 0; i < UPSTREAM_LEGS; i++)
+		if (ask->leg[i])
+			job_quit(ask->leg[i]);
+	free(ask->last);
+	ask->last = NULL;
+	ask_put(ask);
 }
 
 /* ---- beginning and end ---- */
 
 static void destroy(struct upstream *u)
 {
+	struct upstream_ask *ask;
 	unsigned i;
 
 	for (i = 0; i < u->made; i++)
 		free(u->jobs[i]);
 	free(u->jobs);
+	while ((ask = u->asks)) {
+		u->asks = ask->next;
+		free(ask);
+	}
 	free(u->buf);
+	upstream_pool_unref(u->pool);
 	free(u);
 }
 
@@ -347,51 +719,81 @@ void upstream_handle_closed(struct upstream *u)
 		destroy(u);
 }
 
-int upstream_new(uv_loop_t *loop, const struct upstream_opts *opts, struct upstream **ret)
+static void on_probe_closed(uv_handle_t *h)
+{
+	upstream_handle_closed(h->data);
+}
+
+int upstream_open(uv_loop_t *loop, struct upstream_pool *pool, struct upstream **ret)
 {
 	struct upstream *u = calloc(1, sizeof(*u));
-	int err = -ENOMEM;
+	int err;
 
 	if (!u)
-		return err;
+		return -ENOMEM;
 	u->loop = loop;
 	u->epoll_fd = -1;
-	u->opts = *opts;
-	if (!u->opts.in_flight_max)
-		u->opts.in_flight_max = IN_FLIGHT_DEFAULT;
-	upstream_pool_init(&u->pool, opts->count);
+	u->pool = upstream_pool_ref(pool);
+	u->opts = *upstream_pool_opts(pool);
+	uv_timer_init(loop, &u->probe);
+	u->probe.data = u;
+	u->handles++;
 	u->count = count_shard_new(&counters);
-	u->jobs = calloc(u->opts.in_flight_max, sizeof(struct upstream_job *));
-	if (u->count && u->jobs)
-		err = upstream_udp_start(u);
-	if (err)
+	err = u->count ? upstream_udp_start(u) : -ENOMEM;
+	if (err) {
 		upstream_free(u);
-	else
-		*ret = u;
+		return err;
+	}
+	if (upstream_pool_failed(pool))
+		start_probing(u, 0);
+	*ret = u;
+	return 0;
+}
+
+int upstream_new(uv_loop_t *loop, const struct upstream_opts *opts, struct upstream **ret)
+{
+	struct upstream_pool *pool;
+	int err = upstream_pool_new(opts, NULL, NULL, &pool);
+
+	if (err)
+		return err;
+	err = upstream_open(loop, pool, ret);
+	upstream_pool_unref(pool);
 	return err;
+}
+
+/* Requests end first, each with its error; then what is left are strays and probes. */
+static void end_all(struct upstream *u)
+{
+	struct upstream_ask *ask;
+	unsigned i;
+
+	for (ask = u->asks; ask; ask = ask->next) {
+		if (!ask->req)
+			continue;
+		free(ask->last);
+		ask->last = NULL;
+		finish(ask, -ECANCELED, NULL, 0);
+	}
+	for (i = 0; i < u->made; i++)
+		if (u->jobs[i]->used)
+			job_quit(u->jobs[i]);
 }
 
 void upstream_free(struct upstream *u)
 {
-	struct upstream_job *job;
+	struct upstream_ask *ask;
 	unsigned i;
 
 	if (!u)
 		return;
 	u->closing = true;
-	for (i = 0; i < u->made; i++) {
-		job = u->jobs[i];
-		if (!job->req)
-			continue;
-		job_quit(job, false);
-		free(job->last);
-		job->last = NULL;
-		finish(job, -ECANCELED, NULL, 0);
-	}
+	end_all(u);
 	upstream_udp_stop(u);
 	upstream_tcp_stop(u);
 	for (i = 0; i < u->made; i++)
-		uv_close((uv_handle_t *)&u->jobs[i]->timer, on_timer_closed);
-	if (!u->handles)
-		destroy(u);
+		uv_close((uv_handle_t *)&u->jobs[i]->timer, on_job_closed);
+	for (ask = u->asks; ask; ask = ask->next)
+		uv_close((uv_handle_t *)&ask->race, on_ask_closed);
+	uv_close((uv_handle_t *)&u->probe, on_probe_closed);
 }

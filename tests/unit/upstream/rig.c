@@ -45,7 +45,7 @@ void rig_start_opts(struct rig *r, const struct upstream_opts *opts)
 
 void rig_start(struct rig *r, struct stub *stubs, unsigned count, uint32_t timeout_ms, unsigned in_flight_max)
 {
-	struct upstream_opts o = { .count = count, .timeout_ms = timeout_ms, .in_flight_max = in_flight_max };
+	struct upstream_opts o = { .count = count, .strategy = UPSTREAM_ORDERED, .timeout_ms = timeout_ms, .in_flight_max = in_flight_max };
 	unsigned i;
 
 	for (i = 0; i < count; i++)

@@ -168,8 +168,10 @@ static void serve_udp(struct stub *s)
 	edns = buf[11] == 1;
 	if (edns)
 		s->with_edns++;
-	if (mode == STUB_SILENT)
+	if (mode == STUB_SILENT || (mode == STUB_SILENT_EDNS && edns))
 		return;
+	if (s->delay_ms)
+		usleep(s->delay_ms * 1000);
 	make_answer(s, buf, &good);
 	bad = good;
 	if (mode == STUB_OTHER_PORT) {

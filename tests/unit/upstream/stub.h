@@ -18,6 +18,7 @@ enum stub_mode {
 	STUB_SERVFAIL,
 	STUB_REFUSED,
 	STUB_SILENT,
+	STUB_SILENT_EDNS,		/* to queries with OPT only */
 	STUB_TRUNCATE,			/* TC over UDP */
 	STUB_FORMERR_EDNS,		/* to queries with OPT only */
 	STUB_NOTIMP_EDNS,
@@ -52,6 +53,7 @@ struct stub {
 	uint8_t tag;			/* its answers are 192.0.2.tag */
 	_Atomic int mode;
 	_Atomic int tcp;
+	_Atomic unsigned delay_ms;	/* before an answer over UDP, one at a time */
 	_Atomic unsigned udp_queries, tcp_queries, tcp_conns, tcp_open, with_edns;
 	uint16_t ports[STUB_SEEN];	/* of the first queries over UDP: read them after stub_stop() */
 	uint16_t ids[STUB_SEEN];
