@@ -117,6 +117,7 @@ $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
 $(B)/tests/packet/test_differential: $(B)/obj/tests/scenario/world.o
+$(filter $(B)/tests/unit/upstream/%,$(TESTS)): $(B)/obj/tests/unit/net/certs.o
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o,$^) $(LIB) -o $@ -lcmocka $(LIBS)

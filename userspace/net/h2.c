@@ -41,6 +41,7 @@ struct h2 {
 	size_t body_max;
 	struct h2_request *requests;
 	unsigned count;
+	bool settled;			/* the other side has said how it wants things */
 	bool feeding;
 	bool taking;
 	char why[WHY_MAX];
@@ -179,6 +180,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 {
 	struct h2_request *r;
 
+	if (frame->hd.type == NGHTTP2_SETTINGS && !(frame->hd.flags & NGHTTP2_FLAG_ACK))
+		((struct h2 *)arg)->settled = true;
 	if (frame->hd.type == NGHTTP2_GOAWAY)
 		on_goaway(arg);
 	if (frame->hd.type != NGHTTP2_HEADERS)
@@ -274,7 +277,7 @@ static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, s
 
 /* ---- connections ---- */
 
-static int make_session(struct h2 *h)
+static int make_session(struct h2 *h, unsigned streams)
 {
 	const nghttp2_settings_entry settings[] = {
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
@@ -293,6 +296,7 @@ static int make_session(struct h2 *h)
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
 	nghttp2_session_callbacks_set_error_callback2(cb, on_error);
 	nghttp2_option_set_no_closed_streams(option, 1);
+	nghttp2_option_set_peer_max_concurrent_streams(option, streams ? streams : H2_STREAMS);
 	if (!nghttp2_session_client_new2(&h->session, cb, h, option) &&
 	    !nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, sizeof(settings) / sizeof(settings[0])))
 		err = 0;
@@ -302,7 +306,7 @@ out:
 	return err;
 }
 
-int h2_new(const struct h2_ops *ops, void *arg, size_t body_max, struct h2 **ret)
+int h2_new(const struct h2_ops *ops, void *arg, size_t body_max, unsigned streams, struct h2 **ret)
 {
 	struct h2 *h = calloc(1, sizeof(*h));
 	int err;
@@ -312,7 +316,7 @@ int h2_new(const struct h2_ops *ops, void *arg, size_t body_max, struct h2 **ret
 	h->ops = ops;
 	h->arg = arg;
 	h->body_max = body_max;
-	err = make_session(h);
+	err = make_session(h, streams);
 	if (err)
 		h2_free(h);
 	else
@@ -435,7 +439,7 @@ bool h2_is_over(const struct h2 *h)
 
 unsigned h2_streams(const struct h2 *h)
 {
-	return nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+	return h->settled ? nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) : 0;
 }
 
 const char *h2_why(const struct h2 *h)

@@ -16,6 +16,8 @@
 
 #define H2_REQUESTS_MAX 1024		/* under way on one connection, those that wait for their turn among them */
 
+#define H2_STREAMS 16
+
 struct h2;
 struct h2_request;
 
@@ -51,10 +53,12 @@ struct h2_ops {
  *
  * @ops       outlives it
  * @body_max  octets of an answer's body, at most
+ * @streams   requests that go out at once before the other side has said how
+ *            many it works on (it refuses what is beyond); 0: H2_STREAMS
  *
  * Returns 0 or -ENOMEM.
  */
-int h2_new(const struct h2_ops *ops, void *arg, size_t body_max, struct h2 **ret);
+int h2_new(const struct h2_ops *ops, void *arg, size_t body_max, unsigned streams, struct h2 **ret);
 
 /* Takes NULL.  Requests that are under way are forgotten.  Not from within a callback. */
 void h2_free(struct h2 *h);
@@ -82,7 +86,7 @@ bool h2_is_open(const struct h2 *h);
 /* Whether nothing more will come or go: close it. */
 bool h2_is_over(const struct h2 *h);
 
-/* How many requests the other side works on at once; the others wait here. */
+/* How many requests the other side works on at once, 0 while it has not said so; the others wait here. */
 unsigned h2_streams(const struct h2 *h);
 
 /* Why the connection cannot go on, for people; "" while it can. */

@@ -38,7 +38,8 @@ static COUNT_SET(counters, rows);
 static const struct dns_key probe_key = { .name_len = 1, .qtype = DNS_NS };
 
 static const struct upstream_transport *const transports[] = {
-	[ENDPOINT_DNS] = &upstream_udp, [ENDPOINT_TCP] = &upstream_tcp, [ENDPOINT_TLS] = NULL, [ENDPOINT_HTTPS] = NULL,
+	[ENDPOINT_DNS] = &upstream_udp, [ENDPOINT_TCP] = &upstream_tcp, [ENDPOINT_TLS] = &upstream_tls,
+	[ENDPOINT_HTTPS] = &upstream_https,
 };
 
 static void on_timer(uv_timer_t *t);
@@ -323,7 +324,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 			    job->edns, job->query, sizeof(job->query));
 	if (n >= 0) {
 		job->query_len = (uint16_t)n;
-		n = via ? via->send(job) : -EPROTONOSUPPORT;
+		n = via->send(job);
 	}
 	job->send_err = n;
 	job->via = n ? NULL : via;
@@ -436,7 +437,10 @@ static void on_timer(uv_timer_t *t)
 	char why[64];
 
 	if (job->send_err) {
-		upstream_job_failed(job, job->send_err);
+		if (*job->why)
+			upstream_job_refused(job, job->send_err, job->why);
+		else
+			upstream_job_failed(job, job->send_err);
 		return;
 	}
 	job->via = NULL;
@@ -627,7 +631,7 @@ void upstream_moved(struct upstream *u, uint64_t servers)
 		return;
 	for (i = 0; i < u->opts.count; i++)
 		if (servers & 1ULL << i)
-			upstream_tcp_moved(u, i);
+			upstream_conns_moved(u, i);
 	if (upstream_pool_failed(u->pool))
 		start_probing(u, 0);
 }
@@ -708,6 +712,7 @@ static void destroy(struct upstream *u)
 		u->asks = ask->next;
 		free(ask);
 	}
+	upstream_conns_done(u);
 	free(u->buf);
 	upstream_pool_unref(u->pool);
 	free(u);
@@ -738,6 +743,7 @@ int upstream_open(uv_loop_t *loop, struct upstream_pool *pool, struct upstream *
 	uv_timer_init(loop, &u->probe);
 	u->probe.data = u;
 	u->handles++;
+	upstream_conns_start(u);
 	u->count = count_shard_new(&counters);
 	err = u->count ? upstream_udp_start(u) : -ENOMEM;
 	if (err) {
@@ -790,7 +796,7 @@ void upstream_free(struct upstream *u)
 	u->closing = true;
 	end_all(u);
 	upstream_udp_stop(u);
-	upstream_tcp_stop(u);
+	upstream_conns_stop(u);
 	for (i = 0; i < u->made; i++)
 		uv_close((uv_handle_t *)&u->jobs[i]->timer, on_job_closed);
 	for (ask = u->asks; ask; ask = ask->next)

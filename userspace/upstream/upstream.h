@@ -24,8 +24,8 @@
  *
  * The loop's thread blocks or ignores SIGPIPE, as a worker's does.
  *
- * Transports are one file each (udp.c, tcp.c) behind upstream/transport.h, so
- * that TLS and HTTPS come as files.
+ * Transports are one file each (udp.c, tcp.c which is TLS too, https.c) behind
+ * upstream/transport.h; what those with connections share is upstream/conn.h.
  */
 #ifndef UPSTREAM_UPSTREAM_H
 #define UPSTREAM_UPSTREAM_H
@@ -43,6 +43,10 @@
 #define UPSTREAM_COUNTERS(ROW) \
 	ROW(upstream_queries,     "queries sent to upstream servers over UDP") \
 	ROW(upstream_tcp_queries, "queries sent to upstream servers over TCP") \
+	ROW(upstream_tls_queries, "queries sent to upstream servers over TLS") \
+	ROW(upstream_https_queries, "queries sent to upstream servers over HTTPS") \
+	ROW(upstream_handshakes,  "connections over TLS that began with a whole handshake") \
+	ROW(upstream_resumed,     "connections over TLS that resumed an earlier one's session") \
 	ROW(upstream_answers,     "usable answers from upstream servers") \
 	ROW(upstream_timeouts,    "attempts that ran out of time") \
 	ROW(upstream_errors,      "attempts that ended in a network error") \
@@ -107,6 +111,7 @@ struct upstream_opts {
 	unsigned rise;			/* responses in a row that make it well again; 0: 2 */
 	uint32_t probe_ms;		/* between probes of a failed server; 0: 250 */
 	bool case_randomization;	/* letters of the question in random case, and an answer must repeat them */
+	bool https_get;			/* HTTPS asks by GET, which caches on the way may answer; false: by POST */
 	const char *ca;			/* file of the authorities that vouch for servers; NULL: the system's.  Borrowed */
 };
 
