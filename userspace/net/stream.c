@@ -204,6 +204,17 @@ static void pump(struct stream *s)
 		end(s, err);
 }
 
+/* The peer sends no more; of a message that it began nothing is left to wait for. */
+static void end_of_input(struct stream *s)
+{
+	if (s->eof || s->ending || s->closing)
+		return;
+	s->eof = true;
+	uv_read_stop((uv_stream_t *)&s->tcp);
+	forget(s, s->in_len);
+	s->ended(s, 0);
+}
+
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
 	struct stream *s = h->data;
@@ -226,8 +237,10 @@ static void on_read(uv_stream_t *tcp, ssize_t n, const uv_buf_t *buf)
 	} else if (!s->in_len) {
 		forget(s, 0);
 	}
-	if (n < 0)
-		end(s, n == UV_EOF ? 0 : (int)n);
+	if (n == UV_EOF)
+		end_of_input(s);
+	else if (n < 0)
+		end(s, (int)n);
 }
 
 void stream_pause(struct stream *s)
@@ -244,7 +257,7 @@ void stream_resume(struct stream *s)
 	if (s->in_len)
 		s->in_since_ms = uv_now(s->tcp.loop);
 	pump(s);
-	if (!s->paused && !s->closing && !s->ending)
+	if (!s->paused && !s->closing && !s->ending && !s->eof)
 		uv_read_start((uv_stream_t *)&s->tcp, on_alloc, on_read);
 }
 

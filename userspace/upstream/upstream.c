@@ -678,22 +678,6 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
 }
 
-void upstream_cancel(struct upstream_request *r)
-{
-	struct upstream_ask *ask = r->state;
-	unsigned i;
-
-	if (!ask)
-		return;
-	r->state = NULL;
-	for (i = 0; i < UPSTREAM_LEGS; i++)
-		if (ask->leg[i])
-			job_quit(ask->leg[i]);
-	free(ask->last);
-	ask->last = NULL;
-	ask_put(ask);
-}
-
 /* ---- beginning and end ---- */
 
 static void destroy(struct upstream *u)
