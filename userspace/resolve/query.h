@@ -63,6 +63,7 @@ struct query {
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
+	bool upstream_trusted;		/* and its AD is believed */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;

@@ -129,7 +129,8 @@ struct upstream_request {
 	void *arg;
 	/* for the asker to read in done */
 	unsigned server;		/* which answered last */
-	bool tcp;
+	bool tcp;			/* not over UDP */
+	bool trusted;			/* it is one whose AD is believed (trust_ad), over a transport that authenticates it */
 	/* upstream's own */
 	struct upstream *up;
 	void *state;
