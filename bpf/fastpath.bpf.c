@@ -53,7 +53,7 @@ MR_INLINE enum mr_stat life_parse(struct xdp_md *ctx, struct life *l)
 		return stat;
 	world_barrier();
 	s->active = MR_READ(l->conf->active) & 1;	/* once: what is found in one unit means nothing in the other */
-	s->listed = rule_touch(&l->conf->unit[s->active & 1], &s->name, s->name.labels & 31);
+	rule_touch(&l->conf->unit[s->active & 1], l->secret, s, s->name.labels & 31);
 	return query_tail(ctx, dns, s->packet.dns_len, s->name.len & 511, zero, &s->query);
 }
 

@@ -21,23 +21,30 @@ MR_INLINE int rule_maybe(const struct mr_unit *u, struct mr_hash h)
 }
 
 /*
- * Load what the look at the whole name will load, some work ahead of it, so
- * that the misses run beside that work.  The bucket is loaded only when the
- * Bloom word says so: the branch is foreseen well, and names that are in no
- * list are spared a miss.  Returns whether it does.
+ * Load what the look at the whole name and at its parent will load, some work
+ * ahead of it, so that the misses run beside that work and beside each other.
+ * The bucket is loaded only when the Bloom word says so: the branch is foreseen
+ * well, and names that are in no list are spared a miss.
+ *
+ * Sets s->listed, whether the name may be in the unit; and s->depths, bit 31 - i
+ * of which says so of the parent one label up and i more.  The first parent is
+ * looked at for every name, without a branch that the number of labels misleads.
  */
-MR_INLINE int rule_touch(const struct mr_unit *u, const struct mr_name *n, __u32 labels)
+MR_INLINE void rule_touch(const struct mr_unit *u, const struct mr_secret *secret, struct mr_scratch *s, __u32 labels)
 {
-	struct mr_hash h = mr_name_hashed(n, labels);
+	struct mr_hash h = mr_name_hashed(&s->name, labels);
+	struct mr_hash parent = mr_name_parent(&s->name, (labels - 1) & 31, secret);
 	__u32 bucket = u->bucket_base + mr_bucket_first(h, u->bucket_mask);
+	__u32 rest = u->depths << 1 << (31 - labels);
 	struct mr_filter_bucket *b;
 
-	if (!(u->depths >> labels & 1) || !rule_maybe(u, h))
-		return 0;
+	s->listed = (u->depths >> labels & 1) & rule_maybe(u, h);
+	MR_WRITE(s->depths, rule_maybe(u, parent) ? rest : rest & ~(1U << 31));
+	if (!s->listed)
+		return;
 	b = bpf_map_lookup_elem(&mr_filter, &bucket);
 	if (b)
 		(void)MR_READ(b->way[0]);
-	return 1;
 }
 
 /* Fill found with what the unit holds for a name that it may hold. */
@@ -104,7 +111,8 @@ MR_INLINE void rule_weigh(const struct mr_unit *u, const struct mr_scratch *s, _
  * @labels  of the name
  *
  * Parents are hashed here, those alone that have a depth at which there are
- * entries; in the order of mr_filter_decide(), the longest first.
+ * entries; in the order of mr_filter_decide(), the longest first.  Which, stands
+ * in memory since rule_touch(), so that rounds are alike to the verifier.
  */
 MR_INLINE void rule_find(const struct mr_conf *conf, const struct mr_unit *u, const struct mr_secret *secret,
 			 struct mr_scratch *s, __u32 labels)
@@ -114,8 +122,6 @@ MR_INLINE void rule_find(const struct mr_conf *conf, const struct mr_unit *u, co
 	struct mr_hash h;
 
 	s->decision = none;
-	/* bit 31: are there entries one label up? It stands in memory, so that rounds are alike to the verifier. */
-	MR_WRITE(s->depths, u->depths << 1 << (31 - labels));
 	if (s->listed) {
 		rule_probe(u, mr_name_hashed(&s->name, labels), &s->found);
 		rule_weigh(u, s, s->found.exact, labels, &s->decision);

@@ -82,11 +82,11 @@ static void print_cells(const struct bench_report *r)
 {
 	if (!r->cells)
 		return;
-	printf("nanoseconds of single operations, the clock's own %.0f taken off\n%-28s %8s %8s %8s %10s %10s\n",
-	       bench_clock_ns(), "", "p50", "p95", "p99", "max", "hits");
+	printf("nanoseconds of single operations, the clock's own %.0f taken off\n%-32s %8s %8s %8s %8s %10s %10s\n",
+	       bench_clock_ns(), "", "mean", "p50", "p95", "p99", "max", "hits");
 	for (unsigned i = 0; i < r->cells; i++)
-		printf("  %-26s %8.0f %8.0f %8.0f %10.0f %10u\n", r->cell[i].name, r->cell[i].p50, r->cell[i].p95,
-		       r->cell[i].p99, r->cell[i].max, r->cell[i].hits);
+		printf("  %-30s %8.0f %8.0f %8.0f %8.0f %10.0f %10u\n", r->cell[i].name, r->cell[i].mean, r->cell[i].p50,
+		       r->cell[i].p95, r->cell[i].p99, r->cell[i].max, r->cell[i].hits);
 }
 
 static void print_text(const struct bench_report *r)
@@ -123,9 +123,9 @@ static json_t *json_cells(const struct bench_report *r)
 	for (unsigned i = 0; i < r->cells; i++) {
 		const struct bench_cell *c = &r->cell[i];
 
-		json_object_set_new(all, c->name, json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "ops", (int)c->ops, "hits",
-							    (int)c->hits, "p50_ns", c->p50, "p95_ns", c->p95, "p99_ns",
-							    c->p99, "max_ns", c->max));
+		json_object_set_new(all, c->name, json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "ops", (int)c->ops,
+							    "hits", (int)c->hits, "mean_ns", c->mean, "p50_ns", c->p50,
+							    "p95_ns", c->p95, "p99_ns", c->p99, "max_ns", c->max));
 	}
 	return all;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/row.h"
+#include "net/udp.h"
 #include "tools/mrbench.h"
 #include "tools/mrbench_user.h"
 
@@ -16,6 +18,8 @@
 #define ITERS_MAX   100000000
 #define CLOCK_READS 10001
 #define HITS_LEAST  0.99
+
+_Static_assert(BENCH_BATCH == UDP_BATCH, "batches are the daemon's");
 
 static const struct command {
 	const char *name;
@@ -217,37 +221,140 @@ static double percentile(const uint32_t *ns, uint32_t count, double share, doubl
 	return v > 0 ? v : 0;
 }
 
+/* The times of a cell; those of operations from before it counts are given and left out. */
+struct times {
+	uint32_t *ns;
+	uint32_t count, wanted, warm, hits;
+};
+
+static int times_init(struct times *t, uint32_t wanted)
+{
+	*t = (struct times){ .ns = malloc(sizeof(*t->ns) * wanted), .wanted = wanted, .warm = wanted / 10 };
+	if (!t->ns)
+		return -ENOMEM;
+	memset(t->ns, 0, sizeof(*t->ns) * wanted);
+	return 0;
+}
+
+static void note(struct times *t, uint64_t took, bool hit)
+{
+	if (t->warm) {
+		t->warm--;
+	} else if (t->count < t->wanted) {
+		t->ns[t->count++] = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+		t->hits += hit;
+	}
+}
+
+static double mean(const uint32_t *ns, uint32_t count, double clock)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += ns[i];
+	return sum / count > clock ? sum / count - clock : 0;
+}
+
+/* Make a cell of them; frees them. */
+static int times_done(struct times *t, const char *before, const char *name, struct bench_cell *ret,
+		      struct err_at *reterr)
+{
+	double clock = bench_clock_ns();
+	uint32_t n = t->count;
+
+	qsort(t->ns, n, sizeof(*t->ns), by_size);
+	*ret = (struct bench_cell){ "", n, t->hits, mean(t->ns, n, clock), percentile(t->ns, n, 0.5, clock),
+				    percentile(t->ns, n, 0.95, clock), percentile(t->ns, n, 0.99, clock),
+				    percentile(t->ns, n, 1, clock) };
+	snprintf(ret->name, sizeof(ret->name), "%s%s", before, name);
+	free(t->ns);
+	if (t->hits < HITS_LEAST * n)
+		return err_why(reterr, -EPROTO, "%s: only %u of %u operations came out as they should", ret->name,
+			       t->hits, n);
+	return 0;
+}
+
 int bench_time(const struct bench_op *op, void *arg, uint32_t iters, struct bench_cell *ret, struct err_at *reterr)
 {
-	uint32_t *ns = malloc(sizeof(*ns) * iters), hits = 0, warm = iters / 10;
-	double clock = bench_clock_ns();
+	struct times t;
 	uint64_t took;
-	bool is;
 
-	if (!ns)
-		return -ENOMEM;
 	bench_progress("%s: %u operations", op->name, iters);
-	memset(ns, 0, sizeof(*ns) * iters);
-	for (uint32_t i = 0; i < warm + iters; i++) {
+	if (times_init(&t, iters))
+		return -ENOMEM;
+	while (t.count < iters) {
 		op->prepare(arg);
 		took = clock_fine_ns();
+		if (op->ahead)
+			op->ahead(arg);
 		op->run(arg);
 		took = clock_fine_ns() - took;
-		is = op->hit(arg);	/* also of those that do not count: it lets go of what was found */
-		if (i < warm)
-			continue;
-		ns[i - warm] = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
-		hits += is;
+		note(&t, took, op->hit(arg));	/* hit also lets go of what was found */
 	}
-	qsort(ns, iters, sizeof(*ns), by_size);
-	*ret = (struct bench_cell){ op->name, iters, hits, percentile(ns, iters, 0.5, clock),
-				    percentile(ns, iters, 0.95, clock), percentile(ns, iters, 0.99, clock),
-				    percentile(ns, iters, 1, clock) };
-	free(ns);
-	if (hits < HITS_LEAST * iters)
-		return err_why(reterr, -EPROTO, "%s: only %u of %u operations came out as they should", op->name, hits,
-			       iters);
-	return 0;
+	return times_done(&t, "", op->name, ret, reterr);
+}
+
+/* ---- batches ---- */
+
+/* An operation in a row. */
+struct in_row {
+	const struct bench_op *op;
+	void *arg;
+	uint64_t end;
+};
+
+static void row_ahead(void *thing)
+{
+	const struct in_row *r = thing;
+
+	if (r->op->ahead)
+		r->op->ahead(r->arg);
+}
+
+static void row_near(void *thing)
+{
+	const struct in_row *r = thing;
+
+	if (r->op->near)
+		r->op->near(r->arg);
+}
+
+static void row_run(void *thing)
+{
+	struct in_row *r = thing;
+
+	r->op->run(r->arg);
+	r->end = clock_fine_ns();
+}
+
+static const struct row_ops in_batch = { row_ahead, row_near, row_run };
+
+int bench_time_batch(const struct bench_op *op, void *args, size_t size, uint32_t iters, struct bench_cell *ret,
+		     struct err_at *reterr)
+{
+	struct in_row all[BENCH_BATCH];
+	struct row row = { .ops = &in_batch };
+	struct times t;
+	uint64_t start;
+
+	bench_progress(BENCH_IN_BATCH "%s: %u operations", op->name, iters);
+	if (times_init(&t, iters))
+		return -ENOMEM;
+	for (unsigned i = 0; i < BENCH_BATCH; i++)
+		all[i] = (struct in_row){ op, (char *)args + i * size, 0 };
+	while (t.count < iters) {
+		for (unsigned i = 0; i < BENCH_BATCH; i++)
+			op->prepare(all[i].arg);
+		start = clock_fine_ns();
+		for (unsigned i = 0; i < BENCH_BATCH; i++)
+			row_add(&row, &all[i]);
+		row_end(&row);
+		for (unsigned i = 0; i < BENCH_BATCH; i++) {
+			note(&t, all[i].end - start, op->hit(all[i].arg));
+			start = all[i].end;
+		}
+	}
+	return times_done(&t, BENCH_IN_BATCH, op->name, ret, reterr);
 }
 
 /* ---- the measure of the machine ---- */
@@ -281,7 +388,7 @@ static bool loaded(void *arg)
 
 int report_miss(struct bench_report *r, uint64_t bytes, struct err_at *reterr)
 {
-	const struct bench_op op = { "one load", choose_line, load_line, loaded };
+	const struct bench_op op = { "one load", choose_line, NULL, NULL, load_line, loaded };
 	struct miss m = { .count = (uint32_t)(bytes / sizeof(struct bench_line)) + 1, .random = r->o->seed };
 	int err;
 

@@ -51,28 +51,49 @@ size_t bench_hosts_line(uint32_t i, char *buf);
 
 /* ---- single operations ---- */
 
-/* One kind of operation.  Only run is timed. */
+/*
+ * One kind of operation, in the parts that a query is worked on in
+ * (base/row.h): what can be done some queries ahead, what asks for an answer's
+ * memory, and the rest.  All but prepare and hit is timed.
+ */
 struct bench_op {
 	const char *name;		/* of the cell */
 	void (*prepare)(void *arg);	/* choose what is asked for */
+	void (*ahead)(void *arg);	/* may be NULL, as the next */
+	void (*near)(void *arg);	/* in batches alone */
 	void (*run)(void *arg);
 	bool (*hit)(void *arg);		/* did it come out as the cell means it? */
 };
 
+/* What stands before the name of an operation's cell when it was timed in batches. */
+#define BENCH_IN_BATCH "in a batch: "
+
 struct bench_cell {
-	const char *name;
+	char name[40];
 	uint32_t ops;
 	uint32_t hits;
-	double p50, p95, p99, max;	/* nanoseconds, the clock's own taken off */
+	double mean, p50, p95, p99, max;	/* nanoseconds, the clock's own taken off */
 };
 
 /**
- * Time @iters single operations, after a tenth as many that are not counted.
+ * Time @iters single operations, each alone, after a tenth as many that are not counted.
  *
  * Returns 0; -EPROTO when fewer than 99 in 100 came out as the cell means it;
  * -ENOMEM.
  */
 int bench_time(const struct bench_op *op, void *arg, uint32_t iters, struct bench_cell *ret, struct err_at *reterr);
+
+/**
+ * The same in batches of as many as the daemon takes at once, in its own row.
+ * The time of an operation is that from the end of the one before it, or from
+ * the beginning of the batch, to its own end: all that the batch does is in one
+ * of them, and their mean is the batch's time over its operations.
+ *
+ * @args  of BENCH_BATCH operations, each of @size octets
+ */
+#define BENCH_BATCH 64
+int bench_time_batch(const struct bench_op *op, void *args, size_t size, uint32_t iters, struct bench_cell *ret,
+		     struct err_at *reterr);
 
 /* What the clock itself adds to each operation: nanoseconds, the median. */
 double bench_clock_ns(void);
@@ -86,7 +107,7 @@ int bench_memory(struct bench_memory *ret);
 
 /* ---- the report ---- */
 
-#define BENCH_CELLS   12
+#define BENCH_CELLS   16
 #define BENCH_FIGURES 24
 #define BENCH_TARGETS 8
 

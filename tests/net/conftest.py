@@ -59,13 +59,18 @@ def stub(lab, tmp_path_factory):
     stub.stop()
 
 
+def entered(path):
+    """Let everybody enter the folder, which pytest makes for its user alone; what else may be done there stays."""
+    for p in (path, path.parent, path.parent.parent):
+        p.chmod(p.stat().st_mode | 0o055)
+    return path
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, request):
     """A folder that the daemon's user can enter, whoever that is."""
     path = tmp_path_factory.mktemp(request.module.__name__)
-    for p in (path, path.parent, path.parent.parent):
-        p.chmod(0o755)
-    return path
+    return entered(path)
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +86,6 @@ def addresses(lab):
 @pytest.fixture
 def daemon(lab, stub, tmp_path):
     """A daemon that the test starts itself; it is gone afterwards, with its pins."""
-    for p in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        p.chmod(0o755)
-    d = lane.Daemon(lab, tmp_path / "d")
+    d = lane.Daemon(lab, entered(tmp_path) / "d")
     yield d
     d.close()

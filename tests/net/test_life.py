@@ -273,6 +273,30 @@ def test_pins_that_somebody_removed_do_not_stop_the_daemon(lab, loaded):
     assert loaded.ask("b0.blocked.test").by == "kernel"
 
 
+@pytest.mark.parametrize("what, said", (
+    ("link-mrs0", "links: 1, maps: none"), ("*/mr_filter", "links: 0, maps: all"), ("*", "links: 1, maps: all"),
+    ("../millrace", "links: 1, maps: all")))
+def test_pins_removed_by_hand_are_pinned_again_and_outlive_the_daemon(lab, daemon, what, said):
+    daemon.write({"filter": {"lists": [{"name": "list", "file": "list.txt"}]}})
+    daemon.list("list.txt", "exact.blocked.test")
+    daemon.start()
+    daemon.warm("kept.up.test")
+    pins = lab.bpf_files()
+    assert "millrace/link-mrs0" in pins
+    lab.run("server", "sh", "-c", f"rm -r /sys/fs/bpf/millrace/{what}")
+    assert lab.bpf_files() != pins
+    lane.wait_until("all is pinned again", 5, lambda: lab.bpf_files() == pins)
+    daemon.get("status")		# it has said so by now
+    time.sleep(1.2)
+    told = [line for line in daemon.said().splitlines() if "pins" in line]
+    assert len(told) == 1 and told[0].endswith(said), told
+    daemon.kill()
+    assert daemon.client.ask("exact.blocked.test").data == ["A 0.0.0.0"]
+    assert daemon.client.ask("kept.up.test").rcode == "NOERROR"
+    assert daemon.start().get("status")["fastpath"]["taken_over"]
+    assert daemon.ask("kept.up.test").by == "kernel"
+
+
 def test_a_link_detached_by_hand_is_attached_again(lab, daemon):
     daemon.write({"filter": {"lists": [{"name": "list", "file": "list.txt"}]}})
     daemon.list("list.txt", "exact.blocked.test")

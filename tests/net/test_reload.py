@@ -2,6 +2,7 @@
 """SIGHUP and millctl reload: at once in both worlds, or not at all."""
 import json
 import os
+import re
 
 import pytest
 
@@ -103,10 +104,18 @@ def test_another_address_to_listen_on_waits_for_the_next_start(served):
     before = served.get("status")["listen"]
     served.write({**config, "server": {**config["server"], "listen": ["10.53.0.2:5399"]}})
     try:
-        assert served.hup()["listen"] == before
+        status = served.hup()
+        assert status["listen"] == before and status["reloads"]["waiting"] == ["server.listen"]
         assert "server.listen has changed" in served.said()
+        assert re.search(r"^  waiting +for the next start: server\.listen$", served.millctl("status").stdout, re.M)
+        # still, when something else has changed since
+        served.write({**config, "server": {**config["server"], "listen": ["10.53.0.2:5399"], "workers": 1}})
+        assert served.hup()["reloads"]["waiting"] == ["server.listen", "server.workers"]
     finally:
         served.write(config)
+    # and no more when the file is again as it was at the start
+    assert served.hup()["reloads"]["waiting"] == []
+    assert "waiting" not in served.millctl("status").stdout
 
 
 def test_block_mode_and_ttl_change_with_a_reload(served):

@@ -237,7 +237,7 @@ static int make_filter(struct world *w, struct snapshot *s)
 		.filter = { .unit = &w->unit, .buckets = filter_buckets(s->owned.filter),
 			    .bloom = filter_bloom(s->owned.filter), .group = w->group, .ede = w->ede },
 		.members = s->owned.members, .rules = s->owned.rules, .group = s->owned.groups, .groups = WORLD_GROUPS,
-		.rewrites = UINT_MAX, .safe_search = WORLD_SAFE, .secret = &w->secret,
+		.lists = WORLD_SAFE, .rewrites = WORLD_LOCAL, .safe_search = WORLD_SAFE, .secret = &w->secret,
 	};
 	s->owned.verdicts = judge_verdicts(&s->judge);
 	s->judge.filter.verdicts = s->owned.verdicts;
@@ -340,6 +340,11 @@ void world_ask(struct world *w, struct world_client *c, enum query_proto proto, 
 {
 	c->ended = false;
 	c->query = query_new(&w->resolver, proto, msg, len, from, from, w->now_ns, on_done, c);
+	/* as server/ does it: UDP in a row, TCP at once */
+	if (proto == QUERY_UDP) {
+		query_ahead(c->query);
+		query_ahead_answer(c->query);
+	}
 	query_start(c->query);
 }
 

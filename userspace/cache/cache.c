@@ -8,6 +8,11 @@
  * caches: a look-up waits for it and for the answer that its tag points to,
  * and for no third.  A full bucket sends an answer on to the next one.  The
  * ring keeps the order of arrival for the hand that evicts.
+ *
+ * Buckets stay where they are for as long as the cache lives, and their words
+ * are written whole: so who asks for memory ahead may read them without the
+ * lock.  What he reads may be past; he only has the CPU fetch what it points
+ * to, which is no access and harms nobody when that is freed.
  */
 #include <pthread.h>
 #include <stdalign.h>
@@ -89,17 +94,26 @@ static uint8_t tag_of(uint64_t hash)
 	return (uint8_t)(1 + (uint8_t)hash % UINT8_MAX);
 }
 
-static struct place place_of(const struct cache *c, const uint8_t *name, uint16_t len, uint16_t qtype, uint8_t bits)
+static struct bucket *home_of(const struct shard *s, uint64_t hash, uint16_t qtype, uint8_t bits)
 {
-	uint64_t hash = hash_octets(&c->key, name, len), whole = hash_mix(hash, (uint64_t)qtype << 8 | bits);
-	struct shard *s = shard_of(c, hash);
-
-	return (struct place){ s, s->buckets + ((whole >> 32) * s->count >> 32), name, len, qtype, bits, tag_of(hash) };
+	return s->buckets + ((hash_mix(hash, (uint64_t)qtype << 8 | bits) >> 32) * s->count >> 32);
 }
 
 static struct place place_of_answer(const struct cache *c, const struct dns_answer *a)
 {
-	return place_of(c, a->key.name, a->key.name_len, a->key.qtype, a->key.bits);
+	uint64_t hash = hash_octets(&c->key, a->key.name, a->key.name_len);
+	struct shard *s = shard_of(c, hash);
+
+	return (struct place){ s, home_of(s, hash, a->key.qtype, a->key.bits), a->key.name, a->key.name_len,
+			       a->key.qtype, a->key.bits, tag_of(hash) };
+}
+
+static struct place place_of_key(const struct cache *c, const struct dns_key *key, uint64_t hash)
+{
+	struct shard *s = shard_of(c, hash);
+
+	return (struct place){ s, home_of(s, hash, key->qtype, key->bits), key->name, key->name_len, key->qtype,
+			       key->bits, tag_of(hash) };
 }
 
 /* ---- one shard's index, under its lock ---------------------------------- */
@@ -114,13 +128,29 @@ static struct bucket *next(const struct shard *s, struct bucket *b)
 	return ++b == s->buckets + s->count ? s->buckets : b;
 }
 
+/* Words are written whole, for who reads them without the lock. */
+static void set_tags(struct bucket *b, uint64_t tags)
+{
+	__atomic_store_n(&b->tags, tags, __ATOMIC_RELAXED);
+}
+
+static void set_answer(struct bucket *b, unsigned at, struct dns_answer *a)
+{
+	__atomic_store_n(&b->answer[at], a, __ATOMIC_RELAXED);
+}
+
 /* The ways whose tag is @tag: bit 8 n + 7 is set for way n.  All at once: which one it is, no branch can guess. */
-static uint64_t ways_with(const struct bucket *b, uint8_t tag)
+static uint64_t ways_of(uint64_t tags, uint8_t tag)
 {
 	const uint64_t ones = 0x0101010101010101, low7 = 0x7f * ones;
-	uint64_t differ = b->tags ^ tag * ones;
+	uint64_t differ = tags ^ tag * ones;
 
 	return ~(((differ & low7) + low7) | differ) & ALL_WAYS;
+}
+
+static uint64_t ways_with(const struct bucket *b, uint8_t tag)
+{
+	return ways_of(b->tags, tag);
 }
 
 static unsigned first(uint64_t ways)
@@ -161,17 +191,17 @@ static void index_add(const struct place *p, struct dns_answer *a)
 	unsigned at;
 
 	for (; !ways_with(b, 0); b = next(p->shard, b))
-		b->tags += past(b) < PAST_MAX ? PAST : 0;
+		set_tags(b, b->tags + (past(b) < PAST_MAX ? PAST : 0));
 	at = first(ways_with(b, 0));
-	b->tags |= (uint64_t)p->tag << 8 * at;
-	b->answer[at] = a;
+	set_answer(b, at, a);
+	set_tags(b, b->tags | (uint64_t)p->tag << 8 * at);
 }
 
 static void index_remove(const struct place *p, struct way w)
 {
-	w.bucket->tags &= ~(0xffULL << 8 * w.at);
+	set_tags(w.bucket, w.bucket->tags & ~(0xffULL << 8 * w.at));
 	for (struct bucket *b = p->home; b != w.bucket; b = next(p->shard, b))
-		b->tags -= past(b) < PAST_MAX ? PAST : 0;
+		set_tags(b, b->tags - (past(b) < PAST_MAX ? PAST : 0));
 }
 
 /* ---- one shard, under its lock ------------------------------------------ */
@@ -250,7 +280,7 @@ static struct dns_answer *replace(const struct place *p, struct way w, struct dn
 	a->slot = old->slot;
 	a->wanted = old->wanted;
 	p->shard->slots[a->slot].answer = a;
-	w.bucket->answer[w.at] = a;
+	set_answer(w.bucket, w.at, a);
 	p->shard->stats.bytes += dns_answer_size(a) - dns_answer_size(old);
 	return old;
 }
@@ -326,7 +356,59 @@ void cache_free(struct cache *c)
 	free(c);
 }
 
+uint64_t cache_hash(const struct cache *c, const struct dns_key *key)
+{
+	return hash_octets(&c->key, key->name, key->name_len);
+}
+
+void cache_ahead(const struct cache *c, const struct dns_key *key, uint64_t hash)
+{
+	struct bucket *home;
+
+	if (!c->shards)
+		return;
+	home = home_of(shard_of(c, hash), hash, key->qtype, key->bits);
+	/* the next one too: so few stand there, but they are what would be waited for */
+	__builtin_prefetch(home);
+	__builtin_prefetch(next(shard_of(c, hash), home));
+}
+
+/* Ask for the answers in @b with the tag; true when there are none and others went on from here. */
+static bool ahead_ways(const struct bucket *b, uint8_t tag)
+{
+	uint64_t tags = __atomic_load_n(&b->tags, __ATOMIC_RELAXED), ways = ways_of(tags, tag);
+	bool none = !ways;
+	const char *a;
+
+	for (; ways; ways &= ways - 1) {
+		a = (const char *)__atomic_load_n(&b->answer[first(ways)], __ATOMIC_RELAXED);
+		__builtin_prefetch(a);
+		__builtin_prefetch(a + LINE);
+	}
+	return none && tags >= PAST;
+}
+
+/* What stands further on than in the second bucket comes when it is looked for. */
+void cache_ahead_answer(const struct cache *c, const struct dns_key *key, uint64_t hash)
+{
+	struct bucket *home;
+
+	if (!c->shards)
+		return;
+	home = home_of(shard_of(c, hash), hash, key->qtype, key->bits);
+	if (ahead_ways(home, tag_of(hash)))
+		ahead_ways(next(shard_of(c, hash), home), tag_of(hash));
+}
+
 struct dns_answer *cache_get(struct cache *c, const struct dns_key *key, uint64_t now_ns)
+{
+	uint64_t hash = cache_hash(c, key);
+
+	cache_ahead(c, key, hash);
+	return cache_get_hashed(c, key, hash, now_ns);
+}
+
+struct dns_answer *cache_get_hashed(struct cache *c, const struct dns_key *key, uint64_t hash, uint64_t now_ns)
 {
 	struct dns_answer *a = NULL, *dead = NULL;
 	struct place p;
@@ -336,8 +418,7 @@ struct dns_answer *cache_get(struct cache *c, const struct dns_key *key, uint64_
 		atomic_fetch_add_explicit(&c->misses, 1, memory_order_relaxed);
 		return NULL;
 	}
-	p = place_of(c, key->name, key->name_len, key->qtype, key->bits);
-	__builtin_prefetch(p.home);
+	p = place_of_key(c, key, hash);
 	pthread_mutex_lock(&p.shard->lock);
 	if (!find(&p, &w)) {
 		p.shard->stats.misses++;

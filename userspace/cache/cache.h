@@ -6,6 +6,10 @@
  * own lock and its own clock hand for eviction, so that workers rarely meet.
  * Holds references to immutable answers: what a reader got stays valid after
  * it was replaced.  Asks no clock: now comes with each call.
+ *
+ * A look-up loads a line of the index, then an answer.  Who has many keys to
+ * look up asks for these lines ahead: hash all, ask for the index, somewhat
+ * later for the answers, somewhat later look up (base/row.h).
  */
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H
@@ -32,6 +36,20 @@ void cache_free(struct cache *c);
  * answer.  An expired entry is dropped on the way.
  */
 struct dns_answer *cache_get(struct cache *c, const struct dns_key *key, uint64_t now_ns);
+
+/* The same for who has the hash of the key's name already. */
+struct dns_answer *cache_get_hashed(struct cache *c, const struct dns_key *key, uint64_t hash, uint64_t now_ns);
+
+/* The hash of the key's name, good for as long as the cache lives. */
+uint64_t cache_hash(const struct cache *c, const struct dns_key *key);
+
+/*
+ * Ask for the line of the index that a look-up of the key begins with; then, that
+ * line having come, for the answers it points to.  Without a lock: nothing that
+ * may have been freed meanwhile is read.
+ */
+void cache_ahead(const struct cache *c, const struct dns_key *key, uint64_t hash);
+void cache_ahead_answer(const struct cache *c, const struct dns_key *key, uint64_t hash);
 
 /**
  * Keep an answer (takes a reference of its own) in the place of an older one

@@ -45,7 +45,7 @@ struct dns_answer {
 	bool aa : 1;
 	bool ad : 1;
 	bool negative : 1;		/* NXDOMAIN or NODATA */
-	bool chain : 1;			/* the answer section holds a CNAME or DNAME */
+	bool chain : 1;			/* it leads to other names: by a CNAME, DNAME, or the target of an SVCB or HTTPS */
 	bool local : 1;			/* from a local zone: TTLs do not age */
 	uint16_t rcode;
 	int16_t ede;			/* enum dns_ede or DNS_EDE_NONE */

@@ -10,10 +10,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "kern/room.h"
 
@@ -267,6 +269,16 @@ void kern_links_check(struct kern *k)
 		return;
 	kern_attach_again(k);
 	kern_services_update(k);
+}
+
+int kern_link_repin(const struct kern *k, const struct kern_iface *i)
+{
+	char name[32], path[128];
+	struct stat st;
+
+	if (i->link_fd < 0 || !fstatat(k->root_fd, link_name(i, name), &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return bpf_obj_pin(i->link_fd, link_path(k, i, path, sizeof(path))) ? -errno : 1;
 }
 
 int kern_links_update(struct kern *k, int prog_fd, struct err_at *reterr)

@@ -171,6 +171,18 @@ int kern_pins_write(const struct kern *k, struct err_at *reterr)
 	return 0;
 }
 
+int kern_pins_renew(struct kern *k, struct err_at *reterr)
+{
+	int err = kern_pins_write(k, reterr);
+
+	k->pin_note[0] = 0;
+	if (!err)
+		return 0;
+	kern_pins_remove(k->root_fd, 0, false);
+	snprintf(k->pin_note, sizeof(k->pin_note), "%.200s: the next start begins with empty tables", reterr->why);
+	return err;
+}
+
 static DIR *open_dir_at(int fd, const char *name)
 {
 	int dir_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -255,6 +267,79 @@ void kern_links_prune(struct kern *k)
 		if (is_link(e->d_name) && !is_configured(k, e->d_name + strlen(LINK_PREFIX)))
 			kern_link_remove(k->root_fd, e->d_name);
 	closedir(d);
+}
+
+/* ---- what somebody else removed ---- */
+
+static bool maps_are_pinned(const struct kern *k)
+{
+	char folder[17], name[64];
+	struct stat st;
+	int m;
+
+	folder_name(k->layout, folder);
+	for (m = 0; m < KERN_MAP_COUNT; m++) {
+		snprintf(name, sizeof(name), "%s/%s", folder, kern_map_names[m]);
+		if (fstatat(k->root_fd, name, &st, AT_SYMLINK_NOFOLLOW))
+			return false;
+	}
+	return true;
+}
+
+/* The folder that we hold has no name any more: nothing can be made in it. */
+static int folder_renew(struct kern *k, struct err_at *reterr)
+{
+	struct stat st;
+	int fd, err;
+
+	if (!fstat(k->root_fd, &st) && st.st_nlink)
+		return 0;
+	err = kern_lock(k->opts.pin_root, &fd, reterr);
+	if (err)
+		return err;
+	close(k->root_fd);
+	k->root_fd = fd;
+	return 0;
+}
+
+/* Pin again what is missing; @ret_links counts the links. */
+static int restore(struct kern *k, bool maps, unsigned *ret_links, struct err_at *reterr)
+{
+	unsigned n;
+	int err;
+
+	err = folder_renew(k, reterr);
+	for (n = 0; !err && n < k->ifaces; n++) {
+		int did = kern_link_repin(k, &k->iface[n]);
+
+		if (did < 0)
+			err = err_why(reterr, did, "the link of %s cannot be pinned: %s", k->iface[n].name, strerror(-did));
+		else
+			*ret_links += (unsigned)did;
+	}
+	return err || !maps ? err : kern_pins_renew(k, reterr);
+}
+
+int kern_pins_check(struct kern *k, struct err_at *reterr)
+{
+	unsigned links = 0;
+	bool maps;
+	int err;
+
+	if (!k->on)
+		return 0;
+	maps = !maps_are_pinned(k);
+	err = restore(k, maps, &links, reterr);
+	k->pin_note[0] = 0;
+	if (err) {
+		snprintf(k->pin_note, sizeof(k->pin_note), "what must outlive the daemon is not all pinned: %.180s",
+			 reterr->why);
+		return err;
+	}
+	if (!maps && !links)
+		return 0;
+	err_why(reterr, 0, "links: %u, maps: %s", links, maps ? "all" : "none");
+	return 1;
 }
 
 /* ---- whose they are ---- */

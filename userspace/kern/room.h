@@ -107,6 +107,8 @@ struct kern {
 	struct mr_ede ede_next[MR_LISTS_MAX];	/* names for the next filter */
 	struct mr_ede ede_own[MR_UNITS][MR_LISTS_MAX];	/* off: in the place of the map */
 	bool view_turn;			/* which of the two is in force */
+	uint32_t held;			/* what "enabled" was before a swap switched it off; 0: nothing is held */
+	bool unpinned;			/* tables have grown, and the pins are still those before */
 	struct answers answers;
 	int *ring_fd;			/* one per possible CPU */
 	struct ring_buffer **ring;	/* their readers */
@@ -196,6 +198,9 @@ void kern_pins_close(int fds[KERN_MAP_COUNT]);
 /* Replace the pins of this layout by the maps in force; mr_conf last, its presence says that all are there. */
 int kern_pins_write(const struct kern *k, struct err_at *reterr);
 
+/* As kern_pins_write(); on failure none of them stay, and a note of kern_status() says why. */
+int kern_pins_renew(struct kern *k, struct err_at *reterr);
+
 /* Remove pins: all but @keep_layout (0: all) and, with @links, the links. */
 void kern_pins_remove(int root_fd, uint64_t keep_layout, bool links);
 
@@ -220,6 +225,9 @@ void kern_attach_again(struct kern *k);
 int kern_links_update(struct kern *k, int prog_fd, struct err_at *reterr);
 
 unsigned kern_attached(const struct kern *k);
+
+/* Pin again the link of @i, whose pin has gone; 1: done, 0: it is there or there is no link. */
+int kern_link_repin(const struct kern *k, const struct kern_iface *i);
 
 /* ---- nic.c ---- */
 

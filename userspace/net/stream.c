@@ -42,7 +42,7 @@ static void end(struct stream *s, int err)
 	s->ending = true;
 	uv_read_stop((uv_stream_t *)&s->tcp);
 	if (s->shaking)
-		s->connected(s, err ? err : -ECONNRESET);
+		s->connected(s, err);
 	else
 		s->ended(s, err);
 }
@@ -255,6 +255,21 @@ static void pump(struct stream *s)
 		end(s, err);
 }
 
+/* The peer sends no more; of a message that it began nothing is left to wait for. */
+static void end_of_input(struct stream *s)
+{
+	if (s->eof || s->ending || s->closing)
+		return;
+	if (s->shaking) {
+		end(s, -ECONNRESET);
+		return;
+	}
+	s->eof = true;
+	uv_read_stop((uv_stream_t *)&s->tcp);
+	forget(s, s->in_len);
+	s->ended(s, 0);
+}
+
 /* What TLS has decrypted goes behind what is here. */
 static int decrypt(struct stream *s)
 {
@@ -293,8 +308,10 @@ static void on_cipher(struct stream *s, const uint8_t *octets, size_t count)
 		err = -ENOBUFS;		/* it makes TLS speak, and does not listen */
 	if (err == -ESHUTDOWN && s->paused && s->in_len)
 		s->end_waits = true;
+	else if (err == -ESHUTDOWN)
+		end_of_input(s);
 	else if (err)
-		end(s, err == -ESHUTDOWN ? 0 : err);
+		end(s, err);
 }
 
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
@@ -326,8 +343,10 @@ static void on_read(uv_stream_t *tcp, ssize_t n, const uv_buf_t *buf)
 	} else if (!s->in_len) {
 		forget(s, 0);
 	}
-	if (n < 0)
-		end(s, n == UV_EOF ? 0 : (int)n);
+	if (n == UV_EOF)
+		end_of_input(s);
+	else if (n < 0)
+		end(s, (int)n);
 }
 
 void stream_pause(struct stream *s)
@@ -344,10 +363,10 @@ void stream_resume(struct stream *s)
 	if (s->in_len)
 		s->in_since_ms = uv_now(s->tcp.loop);
 	pump(s);
-	if (s->paused || s->closing || s->ending)
+	if (s->paused || s->closing || s->ending || s->eof)
 		return;
 	if (s->end_waits)
-		end(s, 0);
+		end_of_input(s);
 	else
 		uv_read_start((uv_stream_t *)&s->tcp, on_alloc, on_read);
 }

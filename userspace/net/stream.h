@@ -9,6 +9,11 @@
  * the stream is paused; output waits in at most STREAM_OUT_MAX octets.  No
  * time-outs here: the owner looks at the times and closes.  Threads that use
  * streams block or ignore SIGPIPE.
+ *
+ * ended() with 0 says that the peer sends no more: all its whole messages have
+ * been delivered, and it may still read, so the owner closes at once or sends
+ * first what it owes.  With an error it says that the connection broke; that
+ * may come after the former, and the owner closes.
  */
 #ifndef NET_STREAM_H
 #define NET_STREAM_H
@@ -28,7 +33,7 @@ struct stream {
 	void (*connected)(struct stream *s, int err);	/* of stream_connect(); else NULL */
 	void (*message)(struct stream *s, const uint8_t *msg, size_t size);	/* borrowed for the call */
 	void (*drained)(struct stream *s);		/* output has gone; may be NULL */
-	void (*ended)(struct stream *s, int err);	/* once: the peer has closed (0) or it broke; close it now */
+	void (*ended)(struct stream *s, int err);	/* see below */
 	void (*closed)(struct stream *s);		/* after stream_close(): the memory is the owner's again */
 	/* for the owner to read: times of the loop in ms */
 	uint64_t in_since_ms;		/* since when the incomplete message waits; valid while in_len */
@@ -47,8 +52,9 @@ struct stream {
 	uv_write_t write;
 	bool open;
 	bool pumping;
-	bool ending;
-	bool end_waits;			/* the peer's good-bye came while messages waited for stream_resume() */
+	bool eof;			/* the peer sends no more */
+	bool end_waits;			/* nor will it, but messages wait for stream_resume() */
+	bool ending;			/* broken */
 	uint8_t *in;
 	size_t in_size;
 	uint8_t *out;			/* framed, not yet given to the loop */

@@ -26,17 +26,24 @@ static void tell(const struct mr_decision *d, struct filter_result *ret)
 	};
 }
 
-void filter_find(const struct filter_view *v, const struct mr_name *name, unsigned group, struct filter_result *ret)
+void filter_ahead(const struct filter_view *v, const struct mr_name *name)
 {
 	const struct mr_unit *u = v->unit;
 	unsigned i;
 
-	/* All loads under way at once, not one behind another: each costs more than the rest of the look-up. */
 	for (i = 0; i <= name->labels; i++)
 		if (u->depths >> i & 1) {
 			__builtin_prefetch(&v->buckets[mr_bucket_first(name->hash[i], u->bucket_mask)]);
 			__builtin_prefetch(&v->bloom[mr_bloom_word(name->hash[i], u->bloom_mask)]);
 		}
+}
+
+void filter_find(const struct filter_view *v, const struct mr_name *name, unsigned group, struct filter_result *ret)
+{
+	const struct mr_unit *u = v->unit;
+
+	/* All loads under way at once, not one behind another: each costs more than the rest of the look-up. */
+	filter_ahead(v, name);
 	/* the shared functions count from the start of the maps */
 	struct mr_decision d = mr_filter_decide(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base,
 						v->verdicts - u->verdict_base, name, group);

@@ -67,8 +67,9 @@ const struct mr_filter_bucket *filter_buckets(const struct filter *f);
 const uint64_t *filter_bloom(const struct filter *f);
 
 /*
- * The members of all sets, kept when the filter itself is in the kernel's maps
- * alone: member m of set s is one of set_at[s] .. set_at[s + 1].
+ * The members of all sets, with the sets of folded names (filter_file.h), kept
+ * when the filter itself is in the kernel's maps alone: member m of set s is one
+ * of set_at[s] .. set_at[s + 1].
  */
 struct filter_members;
 struct filter_members *filter_members_copy(const struct filter *f);	/* NULL when memory is out */
@@ -97,6 +98,12 @@ struct filter_result {
 	unsigned depth;			/* labels of the name that matched */
 	uint64_t entry;			/* its word; 0: none */
 };
+
+/*
+ * Ask for all lines of the table that judging the name will look at: who has
+ * many names to judge does this some names ahead (base/row.h).
+ */
+void filter_ahead(const struct filter_view *v, const struct mr_name *name);
 
 /**
  * Judge a hashed name for a group, exactly as the kernel does.

@@ -41,6 +41,7 @@ struct query {
 	struct snapshot *snapshot;	/* the policy in force when it came; a reference */
 	enum query_proto proto;
 	struct addr client;
+	const uint8_t *mac;		/* the client's, when the asker knows; NULL: as the neighbours say */
 	struct addr local;		/* where it was sent to: the answer's source */
 	uint64_t start_ns;		/* coarse */
 	const uint8_t *msg;		/* as it came, in the arena */
@@ -48,16 +49,21 @@ struct query {
 	void (*done)(struct query *q);
 	void *owner;
 	/* filled by the steps */
+	bool read;			/* query_read() was here */
+	int parsed;			/* rcode that the message deserves, or -EBADMSG: as dns_query_parse() says */
 	struct dns_query view;
 	struct dns_key key;
+	uint64_t hash;			/* of key.name, as the cache has it; 0: not made yet */
 	struct mr_name *name;		/* hashed; NULL when it has too many labels */
 	unsigned group;
 	struct who who;
 	bool paused;			/* blocks are lifted for this client or its group */
+	uint32_t steps;			/* that patterns may still take for it */
 	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
+	bool upstream_trusted;		/* and its AD is believed */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;
@@ -94,6 +100,15 @@ struct query {
 struct query *query_new(struct resolver *r, enum query_proto proto, const uint8_t *msg, size_t len,
 			const struct addr *client, const struct addr *local, uint64_t now_ns,
 			void (*done)(struct query *q), void *owner);
+
+/*
+ * Ask for the memory that the steps of a query are going to look into: first,
+ * having read it, for lines of the filter and of the cache's index, and later
+ * for the answer that these point to.  Before query_start(), while others run
+ * (base/row.h); either may be left out.
+ */
+void query_ahead(struct query *q);
+void query_ahead_answer(struct query *q);
 
 /* Run the steps until done or waiting. */
 void query_start(struct query *q);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 #include "base/bug.h"
-#include "dns/name.h"
 #include "resolve/flight.h"
 #include "resolve/ops.h"
 #include "resolve/policy.h"
@@ -34,44 +33,22 @@ static enum step_result refuse(struct query *q, int ede)
 	return say(q, DNS_REFUSED, ede);
 }
 
-/* The question as the tables know it: lower case, hashed when it is not too deep. */
-static int take_key(struct query *q)
-{
-	int err;
-
-	dns_name_lower(q->key.name, q->view.qname, q->view.qname_len);
-	q->key.name_len = q->view.qname_len;
-	q->key.qtype = q->view.qtype;
-	q->key.bits = (q->view.edns.dnssec_ok ? DNS_KEY_DO : 0) | (q->view.flags & DNS_CD ? DNS_KEY_CD : 0);
-	q->name = arena_zalloc(&q->arena, sizeof(*q->name));
-	if (!q->name)
-		return -ENOMEM;
-	memcpy(q->name->text, q->key.name, q->key.name_len);
-	q->name->len = q->key.name_len;
-	err = mr_name_hash(q->name, q->snapshot->secret);
-	if (err)
-		q->name = NULL;
-	return 0;
-}
-
 static enum step_result decode(struct query *q, uint64_t now_ns)
 {
-	int rcode;
-
 	if (q->refresh)
 		return STEP_NEXT;
 	count_one(q->resolver->count, COUNT_queries);
-	rcode = dns_query_parse(q->msg, q->msg_len, &q->view);
-	if (rcode < 0) {
+	query_read(q);
+	if (q->parsed < 0) {
 		q->silent = true;
 		return STEP_DONE;
 	}
-	if (rcode != DNS_NOERROR) {
-		count_one(q->resolver->count, COUNT_queries_malformed);
-		return say(q, rcode, DNS_EDE_NONE);
-	}
-	if (take_key(q))
+	if (q->parsed == DNS_SERVFAIL)
 		return say(q, DNS_SERVFAIL, DNS_EDE_OTHER);
+	if (q->parsed != DNS_NOERROR) {
+		count_one(q->resolver->count, COUNT_queries_malformed);
+		return say(q, q->parsed, DNS_EDE_NONE);
+	}
 	return STEP_NEXT;
 }
 
@@ -140,7 +117,7 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 
 	if (q->refresh)
 		return STEP_NEXT;
-	q->answer = cache_get(r->cache, &q->key, now_ns);
+	q->answer = q->hash ? cache_get_hashed(r->cache, &q->key, q->hash, now_ns) : cache_get(r->cache, &q->key, now_ns);
 	if (!q->answer)
 		return STEP_NEXT;
 	count_one(r->count, COUNT_queries_cached);
@@ -232,6 +209,12 @@ static enum step_result land(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
+/* The rendered name of what decided. */
+static const struct mr_ede *text_of(const struct query *q)
+{
+	return &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX];
+}
+
 static int write_blocked(struct query *q, const struct dns_reply_limits *l, size_t room)
 {
 	struct dns_block group, block;
@@ -241,8 +224,15 @@ static int write_blocked(struct query *q, const struct dns_reply_limits *l, size
 		dns_block_withhold(&group, &block);
 		return dns_reply_blocked(&q->view, &block, NULL, l, q->reply, room);
 	}
-	return dns_reply_blocked(&q->view, &group, &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX], l,
-				 q->reply, room);
+	return dns_reply_blocked(&q->view, &group, text_of(q), l, q->reply, room);
+}
+
+static int write_instead(struct query *q, const struct dns_reply_limits *l, uint64_t now_ns, size_t room)
+{
+	struct dns_block group;
+
+	dns_block_take(&policy_group(q)->block, &group);
+	return dns_reply_instead(&q->view, q->answer, &group, text_of(q), l, now_ns, q->reply, room);
 }
 
 static int write_reply(struct query *q, uint64_t now_ns, size_t room)
@@ -254,6 +244,8 @@ static int write_reply(struct query *q, uint64_t now_ns, size_t room)
 		return write_blocked(q, l, room);
 	if (q->stump)
 		return dns_reply_stump(&q->view, l, q->reply, room);
+	if (q->answer && rewrite_stands_in(q))
+		return write_instead(q, l, now_ns, room);
 	if (q->answer)
 		return dns_reply_answer(&q->view, q->answer, l, now_ns, q->reply, room);
 	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);

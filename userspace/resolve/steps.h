@@ -16,6 +16,9 @@ enum step_result {
 /* Run from where the query stands until it ends or waits; at its end it goes back to its owner. */
 void steps_run(struct query *q, uint64_t now_ns);
 
+/* Read the question, once; then view, key and name are there if q->parsed is DNS_NOERROR, DNS_SERVFAIL: no memory. */
+void query_read(struct query *q);
+
 /* Free a query that nobody owns any more. */
 void query_dispose(struct query *q);
 

@@ -25,7 +25,8 @@
 	ROW(server_udp_unsent,    "answers the UDP sockets did not take") \
 	ROW(server_udp_full,      "queries dropped: too many waiting") \
 	ROW(server_tcp_accepted,  "TCP connections accepted") \
-	ROW(server_tcp_refused,   "TCP connections closed at once: too many") \
+	ROW(server_tcp_refused,   "TCP connections closed at once: too many, and none of them idle") \
+	ROW(server_tcp_displaced, "TCP connections closed for being idle the longest when a place was needed") \
 	ROW(server_tcp_queries,   "queries read from TCP connections") \
 	ROW(server_tcp_answers,   "answers written to TCP connections") \
 	ROW(server_tcp_timeouts,  "TCP connections closed for being idle or slow")
@@ -54,6 +55,7 @@ struct worker_opts {
 	struct worker_ops ops;
 	unsigned udp_waiting_max;	/* queries of UDP clients under way; 0: 8192 */
 	unsigned tcp_max;		/* connections; 0: 1000 */
+	unsigned tcp_client_max;	/* of one address; 0: a quarter of tcp_max, at least one */
 	unsigned tcp_pipeline_max;	/* queries under way on one connection; 0: 100 */
 	uint32_t tcp_idle_ms;		/* 0: 10,000; shrinks as connections near the bound */
 };

@@ -5,12 +5,18 @@
  *
  * A client that sends more than it may have under way, or that does not read
  * its answers, is read no further until that changes; one that is idle, slow
- * to finish a message or slow to read is closed.
+ * to finish a message or slow to read is closed.  One that has shut down its
+ * side gets what it has asked, and then the connection closes.
+ *
+ * When all places are taken, or all those of one client, a new connection
+ * takes that of the one that has been idle the longest; a client that has all
+ * of its own takes one of its own, so it cannot push out the others.
  */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "dns/msg.h"
@@ -41,9 +47,11 @@ struct conn {
 	unsigned under_way;
 	uint64_t idle_since_ms;
 	bool listed;			/* in the list, not yet closing */
-	struct conn *next;
-	struct conn **link;
+	bool leaving;			/* it asks no more: close when all has been answered */
+	TAILQ_ENTRY(conn) place;
 };
+
+TAILQ_HEAD(conns, conn);
 
 struct listener {
 	struct server_tcp *owner;
@@ -54,7 +62,8 @@ struct listener {
 
 struct server_tcp {
 	struct worker *w;
-	struct conn *conns;
+	struct conns conns;		/* the longest without a sign of life first */
+	unsigned open;			/* in the list */
 	unsigned count;			/* with those that are being closed */
 	uv_timer_t accept_wait;
 	bool timer_made;
@@ -72,6 +81,16 @@ static bool conn_busy(const struct conn *c)
 	return c->under_way >= c->t->w->opts.tcp_pipeline_max || stream_backlog(&c->s) > BACKLOG_HIGH;
 }
 
+/* A message was taken or answered, or answers were read: it is idle from now on at the earliest. */
+static void conn_lives(struct conn *c)
+{
+	c->idle_since_ms = uv_now(&c->t->w->loop);
+	if (!c->listed)
+		return;
+	TAILQ_REMOVE(&c->t->conns, c, place);
+	TAILQ_INSERT_TAIL(&c->t->conns, c, place);
+}
+
 static void conn_forget(struct pending *p)
 {
 	struct conn *c = p->c;
@@ -80,14 +99,20 @@ static void conn_forget(struct pending *p)
 	if (p->next)
 		p->next->link = p->link;
 	c->under_way--;
-	c->idle_since_ms = uv_now(&c->t->w->loop);
+	conn_lives(c);
 	free(p);
 }
 
-/* While the worker ends, a connection goes as soon as all it asked has been answered. */
+/* Is all that it asked answered, and all answers with the kernel? */
+static bool conn_is_idle(const struct conn *c)
+{
+	return !c->under_way && !stream_backlog(&c->s);
+}
+
+/* While the worker ends, or when the client has shut down its side, a connection goes as soon as it is idle. */
 static bool conn_is_over(const struct conn *c)
 {
-	return c->t->quiet && !c->under_way && !stream_backlog(&c->s);
+	return (c->t->quiet || c->leaving) && conn_is_idle(c);
 }
 
 static void conn_go_on(struct conn *c)
@@ -125,7 +150,7 @@ static void on_drained(struct stream *s)
 {
 	struct conn *c = (struct conn *)s;
 
-	c->idle_since_ms = uv_now(&c->t->w->loop);
+	conn_lives(c);
 	conn_go_on(c);
 }
 
@@ -159,7 +184,7 @@ static void on_message(struct stream *s, const uint8_t *msg, size_t size)
 {
 	struct conn *c = (struct conn *)s;
 
-	c->idle_since_ms = uv_now(&c->t->w->loop);
+	conn_lives(c);
 	count_one(c->t->w->count, COUNT_server_tcp_queries);
 	if (size < DNS_HEADER || conn_ask(c, msg, size)) {
 		conn_close(c);
@@ -171,9 +196,18 @@ static void on_message(struct stream *s, const uint8_t *msg, size_t size)
 
 /* ---- connections ---- */
 
+/*
+ * Its end of the connection alone says nothing of the other: a client may
+ * write, shut down and read.  One that has gone altogether is found out by
+ * the first answer, at the latest when the query's time is over.
+ */
 static void on_ended(struct stream *s, int err)
 {
-	conn_close((struct conn *)s);
+	struct conn *c = (struct conn *)s;
+
+	c->leaving = true;
+	if (err || conn_is_over(c))
+		conn_close(c);
 }
 
 static void on_closed(struct stream *s)
@@ -186,7 +220,7 @@ static void on_closed(struct stream *s)
 	server_worker_progress(t->w);
 }
 
-/* Close; its answers have nobody to go to (RFC 7766 section 6.2.4). */
+/* Close; answers that are still to come have nobody to go to (RFC 7766 section 6.2.4). */
 static void conn_close(struct conn *c)
 {
 	struct pending *p;
@@ -194,9 +228,8 @@ static void conn_close(struct conn *c)
 	if (!c->listed)
 		return;
 	c->listed = false;
-	*c->link = c->next;
-	if (c->next)
-		c->next->link = c->link;
+	TAILQ_REMOVE(&c->t->conns, c, place);
+	c->t->open--;
 	while ((p = c->pending)) {
 		query_abandon(p->q);
 		conn_forget(p);
@@ -209,9 +242,9 @@ static uint64_t idle_limit_ms(const struct server_tcp *t)
 {
 	uint64_t ms = t->w->opts.tcp_idle_ms, max = t->w->opts.tcp_max, left;
 
-	if (t->count * 2 <= max)
+	if (t->open * 2 <= max)
 		return ms;
-	left = t->count < max ? max - t->count : 0;
+	left = max - t->open;
 	left = ms / 10 + ms * 9 / 10 * left * 2 / max;
 	if (left < IDLE_MIN_MS)
 		left = IDLE_MIN_MS;
@@ -243,8 +276,8 @@ void server_tcp_tick(struct server_tcp *t)
 	uint64_t now_ms = uv_now(&t->w->loop), idle_ms = idle_limit_ms(t);
 	struct conn *c, *next;
 
-	for (c = t->conns; c; c = next) {
-		next = c->next;
+	for (c = TAILQ_FIRST(&t->conns); c; c = next) {
+		next = TAILQ_NEXT(c, place);
 		if (conn_is_late(c, now_ms, idle_ms)) {
 			count_one(t->w->count, COUNT_server_tcp_timeouts);
 			conn_close(c);
@@ -279,11 +312,45 @@ static struct conn *conn_new(struct server_tcp *t, int fd, const struct addr *cl
 	return c;
 }
 
+/*
+ * Make a place for one more connection of @client: free, or the one that has
+ * been idle the longest, among its own when it has as many as one may have.
+ * False when those are all busy.
+ *
+ * The list is short, and to take a connection costs more than to walk it.
+ */
+static bool make_place(struct server_tcp *t, const struct addr *client)
+{
+	struct conn *c, *idle = NULL, *own_idle = NULL;
+	unsigned own = 0;
+
+	TAILQ_FOREACH(c, &t->conns, place) {
+		bool is_own = !memcmp(c->client.ip, client->ip, sizeof(client->ip));
+
+		own += is_own;
+		if (!conn_is_idle(c))
+			continue;
+		if (!idle)
+			idle = c;
+		if (!own_idle && is_own)
+			own_idle = c;
+	}
+	if (own >= t->w->opts.tcp_client_max)
+		idle = own_idle;
+	else if (t->open < t->w->opts.tcp_max)
+		return true;
+	if (!idle)
+		return false;
+	count_one(t->w->count, COUNT_server_tcp_displaced);
+	conn_close(idle);
+	return true;
+}
+
 static void conn_accept(struct server_tcp *t, int fd, const struct addr *client)
 {
 	struct conn *c = NULL;
 
-	if (t->count < t->w->opts.tcp_max)
+	if (make_place(t, client))
 		c = conn_new(t, fd, client);
 	if (!c) {
 		count_one(t->w->count, COUNT_server_tcp_refused);
@@ -292,12 +359,9 @@ static void conn_accept(struct server_tcp *t, int fd, const struct addr *client)
 	}
 	count_one(t->w->count, COUNT_server_tcp_accepted);
 	t->count++;
+	t->open++;
 	c->listed = true;
-	c->link = &t->conns;
-	c->next = t->conns;
-	if (c->next)
-		c->next->link = &c->next;
-	t->conns = c;
+	TAILQ_INSERT_TAIL(&t->conns, c, place);
 	if (stream_open(&c->s, fd))
 		conn_close(c);
 }
@@ -380,6 +444,7 @@ int server_tcp_open(struct worker *w, struct server_tcp **ret, struct err_at *re
 		goto out;
 	}
 	t->w = w;
+	TAILQ_INIT(&t->conns);
 	for (i = 0; i < w->opts.listens; i++) {
 		err = open_listener(t, i, reterr);
 		if (err)
@@ -443,8 +508,8 @@ void server_tcp_quiet(struct server_tcp *t)
 
 	t->quiet = true;
 	close_listeners(t);
-	for (c = t->conns; c; c = next) {
-		next = c->next;
+	for (c = TAILQ_FIRST(&t->conns); c; c = next) {
+		next = TAILQ_NEXT(c, place);
 		stream_pause(&c->s);
 		if (conn_is_over(c))
 			conn_close(c);
@@ -458,10 +523,12 @@ unsigned server_tcp_waiting(const struct server_tcp *t)
 
 void server_tcp_stop(struct server_tcp *t)
 {
+	struct conn *c;
+
 	t->quiet = true;
 	close_listeners(t);
-	while (t->conns)
-		conn_close(t->conns);
+	while ((c = TAILQ_FIRST(&t->conns)))
+		conn_close(c);
 }
 
 void server_tcp_free(struct server_tcp *t)

@@ -3,13 +3,16 @@
  * udp.c - queries over UDP, taken and answered in batches.
  *
  * A datagram gets a slot, which holds its query until the answer has been
- * sent.  Queries that are answered within query_start() go out together after
+ * sent.  The queries of a batch start in the order in which they came, each
+ * a few after it was read: meanwhile the memory that it will look into comes.
+ * Queries that are answered within query_start() go out together after
  * their batch; later ones at the end of the loop's iteration.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/bug.h"
 #include "base/clock.h"
+#include "base/row.h"
 #include "dns/msg.h"
 #include "net/udp.h"
 #include "server/worker.h"
@@ -41,6 +44,7 @@ struct server_udp {
 	struct slot *free;
 	unsigned used;
 	struct udp_in in;
+	struct row row;			/* of a batch's queries; empty between batches */
 	unsigned listeners;
 	struct listener *listener;
 };
@@ -106,12 +110,33 @@ static bool may_be_answered(const struct udp_datagram *d)
 	return d->size >= DNS_HEADER && !(d->data[2] & DNS_QR >> 8) && d->peer.port;
 }
 
+static void ahead(void *q)
+{
+	query_ahead(q);
+}
+
+static void ahead_answer(void *q)
+{
+	query_ahead_answer(q);
+}
+
+static void start(void *q)
+{
+	query_start(q);
+}
+
+static const struct row_ops in_a_row = { ahead, ahead_answer, start };
+
 static void take(struct listener *l, const struct udp_datagram *d, uint64_t now_ns)
 {
 	struct server_udp *u = l->owner;
-	struct slot *s = u->free;
 	struct query *q = NULL;
+	struct slot *s;
 
+	/* a query that is dropped gives its slot back: to the one behind it, too */
+	if (!u->free)
+		row_end(&u->row);
+	s = u->free;
 	if (s)
 		q = query_new(u->w->resolver, QUERY_UDP, d->data, d->size, &d->peer, &d->local, now_ns, on_done, s);
 	if (!q) {
@@ -122,7 +147,7 @@ static void take(struct listener *l, const struct udp_datagram *d, uint64_t now_
 	u->used++;
 	s->from = l;
 	s->q = q;
-	query_start(q);
+	row_add(&u->row, q);
 }
 
 /* One batch; true when there may be more. */
@@ -144,6 +169,7 @@ static bool take_batch(struct listener *l)
 		else
 			count_one(u->w->count, COUNT_server_udp_dropped);
 	}
+	row_end(&u->row);
 	flush(l);
 	return n == UDP_BATCH;
 }
@@ -202,6 +228,7 @@ int server_udp_open(struct worker *w, struct server_udp **ret, struct err_at *re
 	if (!u)
 		goto out;
 	u->w = w;
+	u->row.ops = &in_a_row;
 	udp_in_init(&u->in);
 	u->listener = calloc(w->opts.listens, sizeof(*u->listener));
 	if (!u->listener)

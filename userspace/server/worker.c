@@ -267,6 +267,8 @@ static void set_defaults(struct worker_opts *o)
 		o->udp_waiting_max = SERVER_UDP_WAITING;
 	if (!o->tcp_max)
 		o->tcp_max = SERVER_TCP_MAX;
+	if (!o->tcp_client_max)
+		o->tcp_client_max = (o->tcp_max + 3) / 4;
 	if (!o->tcp_pipeline_max)
 		o->tcp_pipeline_max = SERVER_TCP_PIPE;
 	if (!o->tcp_idle_ms)

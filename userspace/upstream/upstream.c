@@ -269,6 +269,13 @@ static void let_stray(struct upstream_job *job)
 	uv_timer_start(&job->timer, on_timer, PROBE_MS, 0);
 }
 
+static bool is_trusted(const struct upstream *u, unsigned server)
+{
+	const struct upstream_server *s = &u->opts.servers[server];
+
+	return s->trust_ad && (s->at.scheme == ENDPOINT_TLS || s->at.scheme == ENDPOINT_HTTPS);
+}
+
 /* Give the outcome to the asker; the request is free by then, so that the asker may ask again at once. */
 static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t size)
 {
@@ -288,6 +295,7 @@ static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t
 	for (i = 0; i < UPSTREAM_LEGS; i++)
 		if (ask->leg[i])
 			let_stray(ask->leg[i]);
+	req->trusted = !err && is_trusted(ask->up, req->server);
 	ask_put(ask);
 	req->done(req, err, msg, size);
 	free(last);
@@ -680,22 +688,6 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	r->state = NULL;
 	count_one(u->count, COUNT_upstream_full);
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
-}
-
-void upstream_cancel(struct upstream_request *r)
-{
-	struct upstream_ask *ask = r->state;
-	unsigned i;
-
-	if (!ask)
-		return;
-	r->state = NULL;
-	for (i = 0; i < UPSTREAM_LEGS; i++)
-		if (ask->leg[i])
-			job_quit(ask->leg[i]);
-	free(ask->last);
-	ask->last = NULL;
-	ask_put(ask);
 }
 
 /* ---- beginning and end ---- */

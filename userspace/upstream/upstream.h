@@ -126,7 +126,7 @@ struct upstream_request;
  */
 typedef void (*upstream_done)(struct upstream_request *r, int err, const uint8_t *msg, size_t size);
 
-/* Lives in the asker's memory from upstream_ask() to done or upstream_cancel(). */
+/* Lives in the asker's memory from upstream_ask() to done. */
 struct upstream_request {
 	/* set by the asker */
 	const struct dns_key *key;
@@ -134,7 +134,8 @@ struct upstream_request {
 	void *arg;
 	/* for the asker to read in done */
 	unsigned server;		/* which answered last */
-	bool tcp;
+	bool tcp;			/* not over UDP */
+	bool trusted;			/* it is one whose AD is believed (trust_ad), over a transport that authenticates it */
 	/* upstream's own */
 	struct upstream *up;
 	void *state;
@@ -165,9 +166,6 @@ void upstream_free(struct upstream *u);
  * is not called.
  */
 int upstream_ask(struct upstream *u, struct upstream_request *r);
-
-/* Forget a request; done is not called. */
-void upstream_cancel(struct upstream_request *r);
 
 /**
  * Addresses or routes of this machine, or the address of a server, have changed.

@@ -382,6 +382,56 @@ static void a_list_agrees(void **state)
 	cache_free(c);
 }
 
+/* ---- asking ahead ------------------------------------------------------- */
+
+/* All of a cache that is full, so that some stand in other buckets than their own; then of none. */
+static void asking_ahead_changes_nothing(void **state)
+{
+	struct cache *c = cache_new(1000), *none = cache_new(0);
+	struct cache_stats before, after;
+
+	for (unsigned i = 0; i < 1200; i++)
+		put(c, numbered(i), 60, NOW);
+	before = stats(c);
+	for (unsigned i = 0; i < 1300; i++) {
+		struct dns_key key = numbered(i);
+
+		cache_ahead(c, &key, cache_hash(c, &key));
+		cache_ahead_answer(c, &key, cache_hash(c, &key));
+		cache_ahead(none, &key, cache_hash(none, &key));
+		cache_ahead_answer(none, &key, cache_hash(none, &key));
+	}
+	after = stats(c);
+	assert_memory_equal(&before, &after, sizeof(before));
+	cache_free(c);
+	cache_free(none);
+}
+
+static void a_hashed_key_finds_what_the_key_finds(void **state)
+{
+	struct cache *c = cache_new(1000), *none = cache_new(0);
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < 1200; i++)
+		put(c, numbered(i), 60, NOW);
+	for (unsigned i = 0; i < 1300; i++) {
+		struct dns_key key = numbered(i);
+		struct dns_answer *a = cache_get(c, &key, NOW), *b = cache_get_hashed(c, &key, cache_hash(c, &key), NOW);
+
+		assert_ptr_equal(a, b);
+		found += a != NULL;
+		dns_answer_unref(a);
+		dns_answer_unref(b);
+		assert_null(cache_get_hashed(none, &key, cache_hash(none, &key), NOW));
+	}
+	assert_int_equal(found, 1000);
+	assert_int_equal(stats(c).hits, 2000);
+	assert_int_equal(stats(c).misses, 600);
+	assert_int_equal(stats(none).misses, 1300);
+	cache_free(c);
+	cache_free(none);
+}
+
 /* ---- threads ------------------------------------------------------------ */
 
 #define THREADS 4
@@ -406,6 +456,8 @@ static void *crowd_run(void *arg)
 
 		r = r * 1664525 + 1013904223;
 		key = numbered((r >> 16) % 700);
+		cache_ahead(w->cache, &key, cache_hash(w->cache, &key));
+		cache_ahead_answer(w->cache, &key, cache_hash(w->cache, &key));
 		a = cache_get(w->cache, &key, NOW + i * CLOCK_MS);
 		w->asked++;
 		if (a && (a->key.name_len != key.name_len || memcmp(a->key.name, key.name, key.name_len)))
@@ -449,7 +501,7 @@ static void many_threads_see_only_what_they_asked_for(void **state)
 }
 
 #define TEST(f) cmocka_unit_test(f)
-#define TESTS   18
+#define TESTS   20
 #define MODELS  (sizeof(models) / sizeof(models[0]))
 
 int main(void)
@@ -471,6 +523,8 @@ int main(void)
 		TEST(a_name_with_many_types_fills_its_own_shard_only),
 		TEST(who_came_first_goes_first_but_for_the_wanted),
 		TEST(places_that_came_free_are_used_before_anyone_goes),
+		TEST(asking_ahead_changes_nothing),
+		TEST(a_hashed_key_finds_what_the_key_finds),
 		TEST(an_a_record_takes_two_lines_and_its_share_of_the_index),
 		TEST(many_threads_see_only_what_they_asked_for),
 	};

@@ -202,3 +202,13 @@ struct kern_why_result ask(struct kern *k, const char *name, const char *client)
 		fail_msg("why: %d %s", err, e.why);
 	return r;
 }
+
+int foreign_program(void)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_XDP, "somebodys", "GPL", code, 2, NULL);
+}

@@ -45,6 +45,9 @@ unsigned files_in(const char *path);
 bool is_there(const char *name);	/* below root */
 uint32_t program_on(const char *ifname);
 
+/* A program of somebody else's that passes everything. */
+int foreign_program(void);
+
 /* Publish a filter of that many names; the view that user space gets. */
 struct filter_view publish(struct kern *k, unsigned names);
 

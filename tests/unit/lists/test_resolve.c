@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -124,37 +125,49 @@ static void a_server_that_fails_gives_way_to_the_next(void **state)
 	rig_free(r);
 }
 
+/*
+ * Ask for both.example, which ends with @want, in @least to @most ms.  What
+ * else the machine does can only add to that, so the best of a few counts.
+ */
+static void ask_timed(struct rig *r, int want, unsigned deadline_ms, unsigned least, unsigned most)
+{
+	unsigned i, ms = UINT_MAX;
+	uint64_t begin;
+
+	for (i = 0; i < 5 && ms > most; i++) {
+		begin = clock_fine_ns();
+		r->r.deadline_ns = begin + deadline_ms * CLOCK_MS;
+		assert_int_equal(ask(r, "both.example"), want);
+		ms = (unsigned)((clock_fine_ns() - begin) / CLOCK_MS);
+		assert_true(ms >= least);
+	}
+	assert_true(ms <= most);
+}
+
 static void a_silent_server_gives_way_after_two_seconds(void **state)
 {
 	struct rig *r = rig_new();
-	uint64_t begin = clock_fine_ns();
 
 	r->a.mode = NAMES_SILENT;
-	assert_int_equal(ask(r, "both.example"), 0);
-	assert_in_range(clock_fine_ns() - begin, 1900 * CLOCK_MS, 3500 * CLOCK_MS);
+	ask_timed(r, 0, 20000, 1900, 3500);
 	rig_free(r);
 }
 
 static void a_closed_port_gives_way_at_once(void **state)
 {
 	struct rig *r = rig_new();
-	uint64_t begin = clock_fine_ns();
 
 	r->servers[0].port = 1;
-	assert_int_equal(ask(r, "both.example"), 0);
-	assert_in_range(clock_fine_ns() - begin, 0, 1500 * CLOCK_MS);
+	ask_timed(r, 0, 20000, 0, 1500);
 	rig_free(r);
 }
 
 static void the_deadline_holds_whoever_is_silent(void **state)
 {
 	struct rig *r = rig_new();
-	uint64_t begin = clock_fine_ns();
 
 	r->a.mode = r->b.mode = NAMES_SILENT;
-	r->r.deadline_ns = begin + 300 * CLOCK_MS;
-	assert_int_equal(ask(r, "both.example"), -ETIMEDOUT);
-	assert_in_range(clock_fine_ns() - begin, 250 * CLOCK_MS, 1500 * CLOCK_MS);
+	ask_timed(r, -ETIMEDOUT, 300, 250, 1500);
 	assert_non_null(strstr(r->at.why, "both.example cannot be resolved"));
 	assert_non_null(strstr(r->at.why, "127.0.0.1:"));
 	rig_free(r);

@@ -224,6 +224,46 @@ static void peer_that_closes_is_told_once(void **state)
 	rig_free(r);
 }
 
+static void peer_that_shuts_down_is_told_and_can_still_be_sent_to(void **state)
+{
+	struct rig *r = rig_connected();
+	uv_shutdown_t req;
+
+	assert_int_equal(stream_send(&r->a.s, (const uint8_t *)"ask", 3), 0);
+	assert_int_equal(uv_shutdown(&req, (uv_stream_t *)&r->a.s.tcp, NULL), 0);
+	run_until(r, &r->b.ended, 1);
+	assert_int_equal(r->b.end_err, 0);
+	assert_int_equal(r->b.messages, 1);
+	assert_int_equal(stream_send(&r->b.s, (const uint8_t *)"answer", 6), 0);
+	run_until(r, &r->a.messages, 1);
+	assert_memory_equal(r->a.last, "answer", 6);
+	stream_pause(&r->b.s);
+	stream_resume(&r->b.s);			/* reads no more, so it is not told again */
+	run_for(r, 5);
+	assert_int_equal(r->b.ended, 1);
+	rig_free(r);
+}
+
+static void peer_that_shuts_down_and_breaks_is_told_both(void **state)
+{
+	static uint8_t msg[60000];
+	struct rig *r = rig_connected();
+	uv_shutdown_t req;
+	unsigned i;
+
+	assert_int_equal(uv_shutdown(&req, (uv_stream_t *)&r->a.s.tcp, NULL), 0);
+	run_until(r, &r->b.ended, 1);
+	stream_pause(&r->a.s);
+	while (!r->b.s.sending_len)		/* more than the kernel takes */
+		assert_int_equal(stream_send(&r->b.s, msg, sizeof(msg)), 0);
+	stream_close(&r->a.s);			/* with octets unread, so the kernel resets */
+	for (i = 0; i < 5000 && r->b.ended < 2; i++)
+		run_for(r, 1);
+	assert_int_equal(r->b.ended, 2);
+	assert_true(r->b.end_err < 0);
+	rig_free(r);
+}
+
 static void too_long_a_message_is_refused(void **state)
 {
 	static uint8_t msg[STREAM_MESSAGE_MAX + 1];
@@ -298,6 +338,8 @@ int main(void)
 		ROW(messages_sent_before_the_connection_stands_wait),
 		ROW(nobody_listening_is_told),
 		ROW(peer_that_closes_is_told_once),
+		ROW(peer_that_shuts_down_is_told_and_can_still_be_sent_to),
+		ROW(peer_that_shuts_down_and_breaks_is_told_both),
 		ROW(too_long_a_message_is_refused),
 		ROW(output_is_bounded),
 		ROW(paused_stream_delivers_nothing_and_loses_nothing),

@@ -9,6 +9,7 @@ struct fake_query {
 	struct fake *f;
 	uint64_t due_ms;
 	bool abandoned;
+	bool asked_ahead;
 	struct fake_query *next;
 };
 
@@ -62,6 +63,22 @@ struct query *query_new(struct resolver *r, enum query_proto proto, const uint8_
 	if (++fq->f->under_way > fq->f->under_way_max)
 		fq->f->under_way_max = fq->f->under_way;
 	return &fq->q;
+}
+
+void query_ahead(struct query *q)
+{
+	struct fake_query *fq = (struct fake_query *)q;
+
+	fq->asked_ahead = true;
+	fq->f->asked_ahead++;
+}
+
+void query_ahead_answer(struct query *q)
+{
+	struct fake_query *fq = (struct fake_query *)q;
+
+	if (!fq->asked_ahead)
+		abort();
 }
 
 void query_start(struct query *q)

@@ -30,7 +30,7 @@ struct fake {
 	struct worker_job *at_stop;	/* posted from within ops.stop, if there is one */
 	bool at_stop_taken;
 	_Atomic unsigned starts, stops, frees, ticks;
-	_Atomic unsigned made, freed, abandoned, under_way, under_way_max;
+	_Atomic unsigned made, asked_ahead, freed, abandoned, under_way, under_way_max;
 	_Atomic int lost;		/* queries that were neither ended nor abandoned when the worker stopped */
 };
 

@@ -68,7 +68,7 @@ void rig_end(struct rig *r)
 	assert_int_equal(r->fake.frees, 1);
 }
 
-static int client(const struct rig *r, const char *ip, int type)
+static int client(const struct rig *r, const char *ip, const char *from, int type)
 {
 	struct timeval patience = { RIG_PATIENCE_MS / 1000, 0 };
 	struct sockaddr_storage ss;
@@ -82,18 +82,29 @@ static int client(const struct rig *r, const char *ip, int type)
 	assert_true(fd >= 0);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (from) {
+		struct sockaddr_storage own;
+
+		assert_int_equal(addr_parse(from, 0, &a), 0);
+		assert_int_equal(bind(fd, (struct sockaddr *)&own, addr_to_sockaddr(&a, &own)), 0);
+	}
 	assert_int_equal(connect(fd, (struct sockaddr *)&ss, len), 0);
 	return fd;
 }
 
 int rig_udp(const struct rig *r, const char *ip)
 {
-	return client(r, ip, SOCK_DGRAM);
+	return client(r, ip, NULL, SOCK_DGRAM);
 }
 
 int rig_tcp(const struct rig *r, const char *ip)
 {
-	return client(r, ip, SOCK_STREAM);
+	return client(r, ip, NULL, SOCK_STREAM);
+}
+
+int rig_tcp_from(const struct rig *r, const char *ip, const char *from)
+{
+	return client(r, ip, from, SOCK_STREAM);
 }
 
 void rig_tcp_send(int fd, const uint8_t *msg, size_t size)

@@ -32,6 +32,7 @@ uint16_t rig_free_port(void);
 /* A client's socket, connected to @ip at the rig's port; receives wait RIG_PATIENCE_MS at most. */
 int rig_udp(const struct rig *r, const char *ip);
 int rig_tcp(const struct rig *r, const char *ip);
+int rig_tcp_from(const struct rig *r, const char *ip, const char *from);
 
 /* Send a framed message; read a framed answer into @buf: its size, 0 when the server has closed, -1 when nothing came. */
 void rig_tcp_send(int fd, const uint8_t *msg, size_t size);

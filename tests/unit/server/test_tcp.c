@@ -266,8 +266,9 @@ static void pipeline_is_bounded(void **state)
 	rig_end(&r);
 }
 
-static void queries_of_a_client_that_left_are_abandoned(void **state)
+static void queries_of_a_client_that_reset_are_abandoned(void **state)
 {
+	struct linger at_once = { .l_onoff = 1 };
 	struct rig r = { 0 };
 	int fd, i;
 
@@ -276,38 +277,187 @@ static void queries_of_a_client_that_left_are_abandoned(void **state)
 	for (i = 0; i < 5; i++)
 		ask(fd, (uint16_t)i, i % 2 ? FAKE_DELAY : FAKE_HOLD, 200, 0);
 	assert_true(rig_wait(&r.fake.made, 5));
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	close(fd);
 	assert_true(rig_wait(&r.fake.abandoned, 5));
 	rig_sleep_ms(250);			/* the delayed ones come to their end meanwhile */
 	rig_end(&r);
 }
 
-static void connections_over_the_bound_are_closed(void **state)
+/* ---- clients that shut down their side ---- */
+
+static void client_that_shuts_down_gets_all_its_answers_and_the_end(void **state)
+{
+	struct worker_opts o = { .tcp_idle_ms = 200 };
+	struct rig r = { 0 };
+	int fd;
+
+	rig_start(&r, "127.0.0.1", &o);
+	fd = rig_tcp(&r, "127.0.0.1");
+	ask(fd, 1, FAKE_DELAY, 900, 60000);
+	ask(fd, 2, FAKE_DELAY, 100, 10);
+	ask(fd, 3, FAKE_ECHO, 0, 10);
+	assert_int_equal(send(fd, "\0\100half of one", 13, 0), 13);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_int_equal(answer_id(fd), 3);
+	assert_int_equal(answer_id(fd), 2);
+	assert_int_equal(answer_id(fd), 1);
+	assert_true(rig_tcp_is_closed(fd));
+	assert_int_equal(r.fake.abandoned, 0);
+	close(fd);
+	rig_end(&r);
+}
+
+static void client_that_shuts_down_may_have_asked_more_than_a_pipeline(void **state)
+{
+	struct worker_opts o = { .tcp_pipeline_max = 4 };
+	struct rig r = { 0 };
+	int fd, i;
+
+	rig_start(&r, "127.0.0.1", &o);
+	fd = rig_tcp(&r, "127.0.0.1");
+	for (i = 0; i < 20; i++)
+		ask(fd, (uint16_t)i, FAKE_DELAY, i == 10 ? 500 : 20, 20000);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	for (i = 0; i < 20; i++)
+		assert_in_range(answer_id(fd), 0, 19);
+	assert_true(rig_tcp_is_closed(fd));
+	close(fd);
+	rig_end(&r);
+}
+
+static void client_that_shuts_down_owed_nothing_is_closed_at_once(void **state)
+{
+	struct rig r = { 0 };
+	int fd;
+
+	rig_start(&r, "127.0.0.1", NULL);
+	fd = rig_tcp(&r, "127.0.0.1");
+	ask(fd, 1, FAKE_ECHO, 0, 0);
+	assert_int_equal(answer_id(fd), 1);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_true(rig_tcp_is_closed(fd));	/* the 10 s of an idle client are more than we wait */
+	close(fd);
+	rig_end(&r);
+}
+
+/* ---- places ---- */
+
+/* A connection that is idle: it has asked, and been answered. */
+static int idle_from(const struct rig *r, const char *from)
+{
+	int fd = rig_tcp_from(r, "127.0.0.1", from);
+
+	ask(fd, 1, FAKE_ECHO, 0, 0);
+	assert_int_equal(answer_id(fd), 1);
+	return fd;
+}
+
+static bool is_served(int fd)
+{
+	ask(fd, 9, FAKE_ECHO, 0, 0);
+	return answer_id(fd) == 9;
+}
+
+static void new_connection_takes_the_place_of_the_longest_idle(void **state)
+{
+	uint64_t displaced = rig_count("server_tcp_displaced"), refused = rig_count("server_tcp_refused");
+	struct worker_opts o = { .tcp_max = 3, .tcp_client_max = 3, .tcp_idle_ms = 60000 };
+	struct rig r = { 0 };
+	int fd[4], i;
+
+	rig_start(&r, "127.0.0.1", &o);
+	for (i = 0; i < 3; i++)
+		fd[i] = idle_from(&r, "127.0.0.1");
+	assert_true(is_served(fd[0]));		/* so the second is the longest idle */
+	fd[3] = rig_tcp(&r, "127.0.0.1");
+	assert_true(is_served(fd[3]));
+	assert_true(rig_tcp_is_closed(fd[1]));
+	assert_true(is_served(fd[0]));
+	assert_true(is_served(fd[2]));
+	assert_int_equal(rig_count("server_tcp_displaced") - displaced, 1);
+	assert_int_equal(rig_count("server_tcp_refused") - refused, 0);
+	for (i = 0; i < 4; i++)
+		close(fd[i]);
+	rig_end(&r);
+}
+
+static void new_connection_is_refused_when_all_are_busy(void **state)
 {
 	uint64_t refused = rig_count("server_tcp_refused");
-	struct worker_opts o = { .tcp_max = 2, .tcp_idle_ms = 60000 };
+	struct worker_opts o = { .tcp_max = 2, .tcp_client_max = 2 };
 	struct rig r = { 0 };
 	int fd[3], i;
 
 	rig_start(&r, "127.0.0.1", &o);
 	for (i = 0; i < 2; i++) {
 		fd[i] = rig_tcp(&r, "127.0.0.1");
-		ask(fd[i], 1, FAKE_ECHO, 0, 0);
-		assert_int_equal(answer_id(fd[i]), 1);
+		ask(fd[i], 1, FAKE_DELAY, 700, 0);
 	}
+	assert_true(rig_wait(&r.fake.made, 2));
 	fd[2] = rig_tcp(&r, "127.0.0.1");
 	assert_true(rig_tcp_is_closed(fd[2]));
+	assert_int_equal(r.fake.freed, 0);
 	assert_int_equal(rig_count("server_tcp_refused") - refused, 1);
-	ask(fd[0], 2, FAKE_ECHO, 0, 0);
-	assert_int_equal(answer_id(fd[0]), 2);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(answer_id(fd[i]), 1);
 	for (i = 0; i < 3; i++)
+		close(fd[i]);
+	rig_end(&r);
+}
+
+static void one_client_cannot_push_out_another(void **state)
+{
+	uint64_t displaced = rig_count("server_tcp_displaced");
+	struct worker_opts o = { .tcp_max = 4, .tcp_client_max = 3, .tcp_idle_ms = 60000 };
+	struct rig r = { 0 };
+	int other, fd[10], i;
+
+	rig_start(&r, "127.0.0.1", &o);
+	other = idle_from(&r, "127.0.0.2");	/* the longest idle of all */
+	for (i = 0; i < 10; i++)
+		fd[i] = idle_from(&r, "127.0.0.3");
+	assert_true(is_served(other));
+	assert_int_equal(rig_count("server_tcp_displaced") - displaced, 7);
+	for (i = 0; i < 7; i++)
+		assert_true(rig_tcp_is_closed(fd[i]));
+	for (i = 7; i < 10; i++)
+		assert_true(is_served(fd[i]));
+	close(other);
+	for (i = 0; i < 10; i++)
+		close(fd[i]);
+	rig_end(&r);
+}
+
+/* What a thousand that do nothing cost the next one: nothing. */
+static void thousand_idle_clients_shut_nobody_out(void **state)
+{
+	static const char *const from[] = { "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5" };
+	uint64_t refused = rig_count("server_tcp_refused"), accepted = rig_count("server_tcp_accepted");
+	struct rlimit files = { 4096, 4096 };
+	static int fd[1000];
+	struct rig r = { 0 };
+	int last, i;
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	rig_start(&r, "127.0.0.1", NULL);
+	for (i = 0; i < 1000; i++)
+		fd[i] = rig_tcp_from(&r, "127.0.0.1", from[i % 4]);
+	assert_true(rig_wait_count("server_tcp_accepted", accepted + 1000));
+	for (i = 0; i < 20; i++) {
+		last = rig_tcp(&r, "127.0.0.1");
+		assert_true(is_served(last));
+		close(last);
+	}
+	assert_int_equal(rig_count("server_tcp_refused") - refused, 0);
+	for (i = 0; i < 1000; i++)
 		close(fd[i]);
 	rig_end(&r);
 }
 
 static void idle_clients_go_sooner_when_places_are_few(void **state)
 {
-	struct worker_opts o = { .tcp_max = 2, .tcp_idle_ms = 4000 };
+	struct worker_opts o = { .tcp_max = 2, .tcp_client_max = 2, .tcp_idle_ms = 4000 };
 	struct rig r = { 0 };
 	int fd[2];
 
@@ -416,8 +566,14 @@ int main(void)
 		ROW(unread_answers_are_bounded),
 		ROW(slow_reader_gets_all_in_the_end),
 		ROW(pipeline_is_bounded),
-		ROW(queries_of_a_client_that_left_are_abandoned),
-		ROW(connections_over_the_bound_are_closed),
+		ROW(queries_of_a_client_that_reset_are_abandoned),
+		ROW(client_that_shuts_down_gets_all_its_answers_and_the_end),
+		ROW(client_that_shuts_down_may_have_asked_more_than_a_pipeline),
+		ROW(client_that_shuts_down_owed_nothing_is_closed_at_once),
+		ROW(new_connection_takes_the_place_of_the_longest_idle),
+		ROW(new_connection_is_refused_when_all_are_busy),
+		ROW(one_client_cannot_push_out_another),
+		ROW(thousand_idle_clients_shut_nobody_out),
 		ROW(idle_clients_go_sooner_when_places_are_few),
 		ROW(empty_frame_closes),
 		ROW(frame_below_a_header_closes),

@@ -2,6 +2,7 @@
 /* test_udp.c - queries over UDP through a worker, on real sockets of the loopback. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -122,6 +123,72 @@ static void burst_is_answered_whole(void **state)
 		}
 	}
 	assert_true(rig_wait_count("server_udp_answers", answers + 1000));
+	close(fd);
+	rig_end(&r);
+}
+
+/* A job that keeps the worker from reading. */
+struct halt {
+	struct worker_job job;
+	sem_t reached, go;
+};
+
+static void stand_still(struct worker_job *job)
+{
+	struct halt *h = (struct halt *)job;
+
+	sem_post(&h->reached);
+	sem_wait(&h->go);
+}
+
+/* Ask @count queries while the worker stands still, so that it takes them in batches; @what: echo when NULL. */
+static void queue_up(struct rig *r, int fd, unsigned count, enum fake_what (*what)(unsigned i))
+{
+	static struct halt h;		/* the worker looks at it a moment longer than we */
+
+	h.job.run = stand_still;
+	sem_init(&h.reached, 0, 0);
+	sem_init(&h.go, 0, 0);
+	assert_true(worker_post(r->w, &h.job));
+	sem_wait(&h.reached);
+	for (unsigned i = 0; i < count; i++)
+		ask(fd, (uint16_t)i, what ? what(i) : FAKE_ECHO, 0, 0);
+	sem_post(&h.go);
+}
+
+static void a_batch_is_answered_in_its_order(void **state)
+{
+	struct rig r = { 0 };
+	int fd, i;
+
+	rig_start(&r, "127.0.0.1", NULL);
+	fd = rig_udp(&r, "127.0.0.1");
+	queue_up(&r, fd, 200, NULL);
+	for (i = 0; i < 200; i++)
+		assert_int_equal(answer_id(fd), i);
+	assert_int_equal(r.fake.asked_ahead, 200);
+	close(fd);
+	rig_end(&r);
+}
+
+static enum fake_what nothing_but_the_last(unsigned i)
+{
+	return i < 99 ? FAKE_NOTHING : FAKE_ECHO;
+}
+
+/* Queries that end without an answer give their slots back within their batch. */
+static void a_dropped_query_makes_room_for_the_one_behind_it(void **state)
+{
+	struct worker_opts o = { .udp_waiting_max = 4 };
+	uint64_t full = rig_count("server_udp_full");
+	struct rig r = { 0 };
+	int fd;
+
+	rig_start(&r, "127.0.0.1", &o);
+	fd = rig_udp(&r, "127.0.0.1");
+	queue_up(&r, fd, 100, nothing_but_the_last);
+	assert_int_equal(answer_id(fd), 99);
+	assert_int_equal(rig_count("server_udp_full"), full);
 	close(fd);
 	rig_end(&r);
 }
@@ -323,6 +390,8 @@ int main(void)
 		ROW(ipv6_wildcard_answers_from_the_address_asked),
 		ROW(plain_listener_answers_from_its_address),
 		ROW(burst_is_answered_whole),
+		ROW(a_batch_is_answered_in_its_order),
+		ROW(a_dropped_query_makes_room_for_the_one_behind_it),
 		ROW(later_answers_are_sent_too),
 		ROW(quick_ones_do_not_wait_for_slow_ones),
 		ROW(response_is_dropped),
