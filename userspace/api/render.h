@@ -35,7 +35,8 @@ json_t *render_upstreams(const struct control_upstreams *u);
 json_t *render_lists(const struct control_list *l, unsigned count);
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w);
 json_t *render_event(const struct control_event *e);
-json_t *render_rules(const struct config *c);
+/* @group: those of this one alone; NULL: all. */
+json_t *render_rules(const struct config *c, const char *group);
 json_t *render_rewrites(const struct config *c);
 json_t *render_clients(const struct config *c);
 json_t *render_client(const struct config_client *k);

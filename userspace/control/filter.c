@@ -162,9 +162,22 @@ static int make_judge(struct control *c, struct snapshot *s, struct compiled *ma
 	return s->owned.members ? 0 : -ENOMEM;
 }
 
-/* Turn the filter's sets into verdicts and put both in force; @made is taken. */
+static void note_asked(struct control *c, uint64_t asked, uint64_t untold)
+{
+	c->filter_asked = asked;
+	c->filter_untold = untold;
+	if (asked)
+		log_info("%" PRIu64 " names are on combinations of lists beyond the first %u: the kernel leaves them to the daemon",
+			 asked, MR_SET_ASK - 1);
+	if (untold)
+		log_warn("%" PRIu64 " of them are beyond what the daemon keeps of such names too: they count as blocked in every "
+			 "group, whatever its lists say of them", untold);
+}
+
+/* Turn the filter's sets into verdicts and put both in force; @made is taken, and @s on success. */
 static int put_in_force(struct control *c, struct snapshot *s, struct compiled *made, struct err_at *reterr)
 {
+	uint64_t asked = made->asked, untold = made->untold;
 	struct mr_verdict *v = NULL;
 	bool mapped = false;
 	int err;
@@ -179,12 +192,7 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	if (!err)
 		err = publish_names(c, s->config);
 	if (!err)
-		err = kern_filter_publish(c->kern, made->filter, v, s->judge.groups, &s->judge.filter, &mapped, reterr);
-	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
-	if (!err && (rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules)))
-		kern_flush_all(c->kern);
-	if (!err)
-		c->verdicts_stale = false;
+		err = snapshot_apply(c, s, made->filter, v, &mapped, reterr);
 	if (!err && !mapped) {
 		s->owned.filter = made->filter;
 		s->owned.verdicts = v;
@@ -194,6 +202,8 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 	if (!err)
 		c->filter_bytes = mapped ? 0 : (s->judge.filter.unit->bucket_mask + 1ULL) * sizeof(struct mr_filter_bucket) +
 						       (s->judge.filter.unit->bloom_mask + 1ULL) * sizeof(uint64_t);
+	if (!err)
+		note_asked(c, asked, untold);
 	free(v);
 	compiled_done(made);
 	return err;
@@ -245,7 +255,8 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
 		goto out;
 	sources_number(config, &n);
 	compile_lists(to, n.lists);
-	err = feed_all(c, config, mode, to, j.states, reterr);
+	compile_local(to, n.rewrites);
+	err = feed_all(c, config, mode, to, j.states, &j.bad_rules, reterr);
 	if (!err)
 		err = finish(c, to, mode, &j, reterr);
 	if (err)
@@ -261,13 +272,14 @@ out:
 void filter_job_done(struct filter_job *j)
 {
 	compiled_done(&j->made);
+	left_outs_done(&j->bad_rules);
 	free(j->states);
 	*j = (struct filter_job){ 0 };
 }
 
 int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr)
 {
-	uint64_t asked = j->made.asked, limited = rules_regex_limited(j->made.rules);
+	uint64_t limited = rules_regex_limited(j->made.rules);
 	struct err_at why = { 0 };
 	int err;
 
@@ -278,16 +290,15 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 	else if (j->on_disk && replace_files(c, s->config, &why))
 		log_warn("%s: the filter is compiled again at the next start", why.why);
 	if (!err) {
-		if (asked)
-			log_warn("%" PRIu64 " names are on combinations of lists beyond the first %u: they count as blocked in every "
-				 "group, whatever its lists say of them", asked, MR_SET_ASK - 1);
 		if (limited)
 			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the "
 				 "filter was made: there they match nothing", limited);
 		free(c->lists);
 		c->lists = j->states;
 		j->states = NULL;
-		c->filter_asked = asked;
+		left_outs_done(&c->bad_rules);
+		c->bad_rules = j->bad_rules;
+		j->bad_rules = (struct left_outs){ 0 };
 	}
 	filter_job_done(j);
 	/* What compiling has freed, 32 MB for a million names, the C library would keep. */

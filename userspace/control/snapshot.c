@@ -70,14 +70,12 @@ static struct mr_group kernel_group(const struct control *c, const struct config
 	return to;
 }
 
-static void publish_groups(struct control *c, const struct config_groups *g)
+static void kernel_groups(const struct control *c, const struct config_groups *g, struct mr_group *ret)
 {
-	struct mr_group groups[CONFIG_GROUPS_MAX] = { 0 };
 	unsigned i;
 
 	for (i = 0; i < g->count; i++)
-		groups[i] = kernel_group(c, &g->at[i]);
-	kern_groups_publish(c->kern, groups, g->count);
+		ret[i] = kernel_group(c, &g->at[i]);
 }
 
 static void take_source_names(struct control *c, const struct config *config)
@@ -97,6 +95,12 @@ static void take_source_names(struct control *c, const struct config *config)
 	pthread_mutex_unlock(&c->names_lock);
 }
 
+/* The snapshot whose flags and cells are in force; NULL at a start. */
+static struct snapshot *in_force(const struct control *c)
+{
+	return c->snapshot && c->snapshot->base ? c->snapshot->base : c->snapshot;
+}
+
 static void hand_over(struct control *c, struct snapshot *s)
 {
 	struct snapshot *old = c->snapshot;
@@ -108,18 +112,49 @@ static void hand_over(struct control *c, struct snapshot *s)
 	snapshot_unref(old);
 }
 
-void snapshot_apply(struct control *c, struct snapshot *s)
+/*
+ * From the swap to the hand-over the kernel is at the new filter and the workers
+ * at the old one: nothing that waits, or takes long, may stand between.
+ *
+ * Cells and addresses say groups by number: where those change, packets are left
+ * to user space meanwhile, which takes all of a snapshot at once.
+ */
+int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f, const struct mr_verdict *verdicts,
+		   bool *ret_mapped, struct err_at *reterr)
 {
-	kern_configure(c->kern, s->udp.recursion);
-	publish_groups(c, &s->config->groups);
+	bool forget = rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules);
+	struct mr_group groups[CONFIG_GROUPS_MAX] = { 0 };
+	unsigned count = s->config->groups.count, how = forget ? KERN_FORGET : 0;
+	struct filter_view view;
+	int err;
+
+	kernel_groups(c, &s->config->groups, groups);
+	s->judge.filter.verdicts = verdicts;
+	edges_add(&c->edges, s);
+	if (kern_groups_differ(c->kern, groups, count) || kern_clients_differ(c->kern, s->clients))
+		how |= KERN_HOLD;
+	err = kern_filter_swap(c->kern, f, verdicts, s->judge.groups, how, &view, ret_mapped, reterr);
+	if (!err) {
+		edges_move(&c->edges, s, &view);
+		kern_configure(c->kern, s->udp.recursion);
+		kern_groups_publish(c->kern, groups, count);
+		hand_over(c, s);
+		kern_release(c->kern);
+	}
+	edges_only(&c->edges, in_force(c));
+	if (err)
+		return err;
 	take_source_names(c, s->config);
-	hand_over(c, s);
-	schedule_start(c);
+	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
+	if (forget)
+		kern_flush_all(c->kern);
+	kern_filter_settle(c->kern);
+	return 0;
 }
 
 int snapshot_renew_clients(struct control *c, struct err_at *reterr)
 {
-	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot->base ? c->snapshot->base : c->snapshot;
+	struct snapshot *s = malloc(sizeof(*s)), *base = in_force(c);
 	int err;
 
 	if (!s)

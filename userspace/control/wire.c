@@ -46,6 +46,7 @@ static void on_response(struct upstream_request *up, int err, const uint8_t *msg
 	struct wire_upstream *u = r->of;
 	struct query *q = r->query;
 
+	q->upstream_trusted = up->trusted;
 	/* The query, and the request in its arena, may be gone after this. */
 	query_upstream_done(q, err, msg, size, up->server, clock_coarse_ns());
 	u->requests--;

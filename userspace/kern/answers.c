@@ -395,7 +395,7 @@ void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uin
 	bool hashed = count < 0 && hash_name(a, from->key.name, from->key.name_len, &hash);
 
 	pthread_mutex_lock(&a->lock);
-	if (count < 0 && generation != a->m.conf->filter_generation)
+	if (count < 0 && (a->closed || generation != a->m.conf->filter_generation))
 		count = COUNT_kern_refused_generation;
 	if (count < 0)
 		count = hashed ? put_locked(a, from, ask, hash, now_ns) : COUNT_kern_refused_labels;

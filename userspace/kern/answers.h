@@ -39,6 +39,7 @@ struct answers_info {
 struct answers {
 	pthread_mutex_t lock;		/* guards all of this struct, the table in the maps, generations and the flip */
 	struct answers_maps m;
+	bool closed;			/* between two filters: nothing is put there */
 	uint32_t bucket_mask;
 	uint32_t unit_count;
 	struct units units;

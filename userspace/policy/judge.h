@@ -2,8 +2,9 @@
 /*
  * judge.h - what the filter says of a question: the reference for the kernel.
  *
- * Takes the kernel's steps (filter.h), and where those end in "ask" goes on to
- * the members of the sets, the special rules and the regular expressions
+ * Takes the kernel's steps (filter.h), as if each name's set had a number there,
+ * and where those end in "ask" goes on to the members of the sets, the special
+ * rules and the regular expressions
  * (docs/adr/0008).  The outcome is never "ask".
  */
 #ifndef POLICY_JUDGE_H

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pcre2.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "policy/regex_set.h"
@@ -55,6 +56,30 @@ static void make_key(void)
 	ready = pthread_key_create(&mine_key, free_mine) == 0;
 }
 
+#define COMPILE_FLAGS \
+	(PCRE2_CASELESS | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT)
+
+bool regex_wrong(const char *pattern, size_t len, size_t *ret_at, char *buf, size_t size)
+{
+	pcre2_code *code;
+	PCRE2_SIZE at = 0;
+	int why;
+
+	*ret_at = 0;
+	if (len > REGEX_PATTERN_MAX) {
+		snprintf(buf, size, "it is longer than %d octets", REGEX_PATTERN_MAX);
+		return true;
+	}
+	code = pcre2_compile((PCRE2_SPTR)pattern, len, COMPILE_FLAGS, &why, &at, NULL);
+	pcre2_code_free(code);
+	if (code)
+		return false;
+	if (pcre2_get_error_message(why, (PCRE2_UCHAR *)buf, size) < 0)
+		snprintf(buf, size, "it does not compile");
+	*ret_at = at < len ? at : len;
+	return true;
+}
+
 int regex_new(const char *pattern, size_t len, struct regex **ret)
 {
 	uint32_t options = 0;
@@ -70,8 +95,7 @@ int regex_new(const char *pattern, size_t len, struct regex **ret)
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->code = pcre2_compile((PCRE2_SPTR)pattern, len, PCRE2_CASELESS | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_UTF |
-				PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT, &why, &at, NULL);
+	r->code = pcre2_compile((PCRE2_SPTR)pattern, len, COMPILE_FLAGS, &why, &at, NULL);
 	if (!r->code) {
 		free(r);
 		return why == PCRE2_ERROR_NOMEMORY || why == PCRE2_ERROR_HEAP_FAILED ? -ENOMEM : -EINVAL;

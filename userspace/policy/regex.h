@@ -36,6 +36,11 @@ enum regex_outcome {
 int regex_new(const char *pattern, size_t len, struct regex **ret);
 void regex_free(struct regex *r);
 
+/*
+ * Why a pattern does not compile, in words, and where in it; false when it does.
+ */
+bool regex_wrong(const char *pattern, size_t len, size_t *ret_at, char *buf, size_t size);
+
 /* The octets that a compiled pattern takes; its machine code, which only small ones get, may take five times as many on top. */
 size_t regex_size(const struct regex *r);
 
@@ -79,10 +84,5 @@ uint64_t regex_set_spent(const struct regex_set *s);
 /* Steps that heavy matches took, of all members and of one. */
 uint64_t regex_set_heavy(const struct regex_set *s);
 uint64_t regex_set_heavy_of(const struct regex_set *s, unsigned number);
-
-/* ---- for tests ---- */
-
-/* Whether a pattern has text that every match holds, so that it is not tried on most names. */
-bool regex_has_literal(const char *pattern, size_t len);
 
 #endif

@@ -28,11 +28,11 @@ bool policy_client(struct query *q)
 {
 	const struct resolve_neighbours *n = &q->resolver->neighbours;
 	const struct snapshot *s = q->snapshot;
-	const uint8_t *known = NULL;
+	const uint8_t *known = q->mac;
 	struct mr_outcome o;
 	uint8_t mac[6];
 
-	if (n->mac && n->mac(n->ctx, &q->client, mac))
+	if (!known && n->mac && n->mac(n->ctx, &q->client, mac))
 		known = mac;
 	o = clients_find(s->clients, q->client.ip, known, s->secret);
 	q->group = o.group;

@@ -41,6 +41,7 @@ struct query {
 	struct snapshot *snapshot;	/* the policy in force when it came; a reference */
 	enum query_proto proto;
 	struct addr client;
+	const uint8_t *mac;		/* the client's, when the asker knows; NULL: as the neighbours say */
 	struct addr local;		/* where it was sent to: the answer's source */
 	uint64_t start_ns;		/* coarse */
 	const uint8_t *msg;		/* as it came, in the arena */
@@ -63,6 +64,7 @@ struct query {
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
+	bool upstream_trusted;		/* and its AD is believed */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;

@@ -12,11 +12,13 @@
 
 #include <stdbool.h>
 #include "dns/answer.h"
+#include "net/tls.h"
 #include "upstream/pool.h"
 #include "upstream/upstream.h"
 
 #define UPSTREAM_QUERY_MAX 512		/* header, longest name, type, class, OPT: 282 */
 
+struct h2_request;
 struct upstream_conn;
 struct upstream_job;
 
@@ -35,6 +37,8 @@ struct upstream_transport {
 
 extern const struct upstream_transport upstream_udp;
 extern const struct upstream_transport upstream_tcp;
+extern const struct upstream_transport upstream_tls;
+extern const struct upstream_transport upstream_https;
 
 /* One attempt: of a request, or a probe.  Kept and used again: its timer and its place in the table stay. */
 struct upstream_job {
@@ -61,13 +65,15 @@ struct upstream_job {
 	/* the UDP transport's */
 	int fd;
 	uint32_t generation;		/* tells events of an older socket apart */
-	/* the TCP transport's */
+	/* those of the transports that have connections (upstream/conn.h) */
 	struct upstream_conn *conn;
+	uint64_t sent_ms;		/* when it went out on that connection */
+	struct h2_request *request;	/* HTTPS's */
 	struct upstream_job *next;
 	struct upstream_job **link;
 	bool fresh;			/* must not take a connection that is there */
 	bool reused;			/* sent on a connection that was there before */
-	bool retried;			/* on a fresh connection, after a reused one broke */
+	bool retried;			/* on a fresh connection, after another one lost it */
 	/* of a request that has its answer: the attempt goes on to learn how fast the server is */
 	struct dns_key own_key;
 };
@@ -114,17 +120,24 @@ struct upstream {
 	uv_poll_t poll;
 	bool poll_made;
 	uint8_t *buf;
-	/* the TCP transport's */
+	/* those of the transports that have connections */
 	struct upstream_conn *conns;
+	struct tls_context *tls;	/* NULL: nobody is asked over TLS, or it could not be made: */
+	int tls_err;
+	char tls_why[UPSTREAM_WHY_MAX];
+	struct tls_session sessions[UPSTREAM_SERVERS_MAX];
+	uint32_t streams[UPSTREAM_SERVERS_MAX];	/* that a server of HTTPS works on at once; 0: unknown */
 };
 
 /* Ready the transports, and end them; handles count themselves. */
 int upstream_udp_start(struct upstream *u);
 void upstream_udp_stop(struct upstream *u);
-void upstream_tcp_stop(struct upstream *u);
+void upstream_conns_start(struct upstream *u);
+void upstream_conns_stop(struct upstream *u);
+void upstream_conns_done(struct upstream *u);	/* when all handles are closed */
 
 /* The way to @server is another one: close its connections; what is under way there is asked on fresh ones. */
-void upstream_tcp_moved(struct upstream *u, unsigned server);
+void upstream_conns_moved(struct upstream *u, unsigned server);
 
 /* A handle has been closed; with the last one the object goes. */
 void upstream_handle_closed(struct upstream *u);

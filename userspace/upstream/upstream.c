@@ -38,7 +38,8 @@ static COUNT_SET(counters, rows);
 static const struct dns_key probe_key = { .name_len = 1, .qtype = DNS_NS };
 
 static const struct upstream_transport *const transports[] = {
-	[ENDPOINT_DNS] = &upstream_udp, [ENDPOINT_TCP] = &upstream_tcp, [ENDPOINT_TLS] = NULL, [ENDPOINT_HTTPS] = NULL,
+	[ENDPOINT_DNS] = &upstream_udp, [ENDPOINT_TCP] = &upstream_tcp, [ENDPOINT_TLS] = &upstream_tls,
+	[ENDPOINT_HTTPS] = &upstream_https,
 };
 
 static void on_timer(uv_timer_t *t);
@@ -268,6 +269,13 @@ static void let_stray(struct upstream_job *job)
 	uv_timer_start(&job->timer, on_timer, PROBE_MS, 0);
 }
 
+static bool is_trusted(const struct upstream *u, unsigned server)
+{
+	const struct upstream_server *s = &u->opts.servers[server];
+
+	return s->trust_ad && (s->at.scheme == ENDPOINT_TLS || s->at.scheme == ENDPOINT_HTTPS);
+}
+
 /* Give the outcome to the asker; the request is free by then, so that the asker may ask again at once. */
 static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t size)
 {
@@ -287,6 +295,7 @@ static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t
 	for (i = 0; i < UPSTREAM_LEGS; i++)
 		if (ask->leg[i])
 			let_stray(ask->leg[i]);
+	req->trusted = !err && is_trusted(ask->up, req->server);
 	ask_put(ask);
 	req->done(req, err, msg, size);
 	free(last);
@@ -323,7 +332,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 			    job->edns, job->query, sizeof(job->query));
 	if (n >= 0) {
 		job->query_len = (uint16_t)n;
-		n = via ? via->send(job) : -EPROTONOSUPPORT;
+		n = via->send(job);
 	}
 	job->send_err = n;
 	job->via = n ? NULL : via;
@@ -436,7 +445,10 @@ static void on_timer(uv_timer_t *t)
 	char why[64];
 
 	if (job->send_err) {
-		upstream_job_failed(job, job->send_err);
+		if (*job->why)
+			upstream_job_refused(job, job->send_err, job->why);
+		else
+			upstream_job_failed(job, job->send_err);
 		return;
 	}
 	job->via = NULL;
@@ -627,7 +639,7 @@ void upstream_moved(struct upstream *u, uint64_t servers)
 		return;
 	for (i = 0; i < u->opts.count; i++)
 		if (servers & 1ULL << i)
-			upstream_tcp_moved(u, i);
+			upstream_conns_moved(u, i);
 	if (upstream_pool_failed(u->pool))
 		start_probing(u, 0);
 }
@@ -678,22 +690,6 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
 }
 
-void upstream_cancel(struct upstream_request *r)
-{
-	struct upstream_ask *ask = r->state;
-	unsigned i;
-
-	if (!ask)
-		return;
-	r->state = NULL;
-	for (i = 0; i < UPSTREAM_LEGS; i++)
-		if (ask->leg[i])
-			job_quit(ask->leg[i]);
-	free(ask->last);
-	ask->last = NULL;
-	ask_put(ask);
-}
-
 /* ---- beginning and end ---- */
 
 static void destroy(struct upstream *u)
@@ -708,6 +704,7 @@ static void destroy(struct upstream *u)
 		u->asks = ask->next;
 		free(ask);
 	}
+	upstream_conns_done(u);
 	free(u->buf);
 	upstream_pool_unref(u->pool);
 	free(u);
@@ -738,6 +735,7 @@ int upstream_open(uv_loop_t *loop, struct upstream_pool *pool, struct upstream *
 	uv_timer_init(loop, &u->probe);
 	u->probe.data = u;
 	u->handles++;
+	upstream_conns_start(u);
 	u->count = count_shard_new(&counters);
 	err = u->count ? upstream_udp_start(u) : -ENOMEM;
 	if (err) {
@@ -790,7 +788,7 @@ void upstream_free(struct upstream *u)
 	u->closing = true;
 	end_all(u);
 	upstream_udp_stop(u);
-	upstream_tcp_stop(u);
+	upstream_conns_stop(u);
 	for (i = 0; i < u->made; i++)
 		uv_close((uv_handle_t *)&u->jobs[i]->timer, on_job_closed);
 	for (ask = u->asks; ask; ask = ask->next)

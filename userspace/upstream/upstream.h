@@ -24,8 +24,8 @@
  *
  * The loop's thread blocks or ignores SIGPIPE, as a worker's does.
  *
- * Transports are one file each (udp.c, tcp.c) behind upstream/transport.h, so
- * that TLS and HTTPS come as files.
+ * Transports are one file each (udp.c, tcp.c which is TLS too, https.c) behind
+ * upstream/transport.h; what those with connections share is upstream/conn.h.
  */
 #ifndef UPSTREAM_UPSTREAM_H
 #define UPSTREAM_UPSTREAM_H
@@ -43,6 +43,10 @@
 #define UPSTREAM_COUNTERS(ROW) \
 	ROW(upstream_queries,     "queries sent to upstream servers over UDP") \
 	ROW(upstream_tcp_queries, "queries sent to upstream servers over TCP") \
+	ROW(upstream_tls_queries, "queries sent to upstream servers over TLS") \
+	ROW(upstream_https_queries, "queries sent to upstream servers over HTTPS") \
+	ROW(upstream_handshakes,  "connections over TLS that began with a whole handshake") \
+	ROW(upstream_resumed,     "connections over TLS that resumed an earlier one's session") \
 	ROW(upstream_answers,     "usable answers from upstream servers") \
 	ROW(upstream_timeouts,    "attempts that ran out of time") \
 	ROW(upstream_errors,      "attempts that ended in a network error") \
@@ -107,6 +111,7 @@ struct upstream_opts {
 	unsigned rise;			/* responses in a row that make it well again; 0: 2 */
 	uint32_t probe_ms;		/* between probes of a failed server; 0: 250 */
 	bool case_randomization;	/* letters of the question in random case, and an answer must repeat them */
+	bool https_get;			/* HTTPS asks by GET, which caches on the way may answer; false: by POST */
 	const char *ca;			/* file of the authorities that vouch for servers; NULL: the system's.  Borrowed */
 };
 
@@ -121,7 +126,7 @@ struct upstream_request;
  */
 typedef void (*upstream_done)(struct upstream_request *r, int err, const uint8_t *msg, size_t size);
 
-/* Lives in the asker's memory from upstream_ask() to done or upstream_cancel(). */
+/* Lives in the asker's memory from upstream_ask() to done. */
 struct upstream_request {
 	/* set by the asker */
 	const struct dns_key *key;
@@ -129,7 +134,8 @@ struct upstream_request {
 	void *arg;
 	/* for the asker to read in done */
 	unsigned server;		/* which answered last */
-	bool tcp;
+	bool tcp;			/* not over UDP */
+	bool trusted;			/* it is one whose AD is believed (trust_ad), over a transport that authenticates it */
 	/* upstream's own */
 	struct upstream *up;
 	void *state;
@@ -160,9 +166,6 @@ void upstream_free(struct upstream *u);
  * is not called.
  */
 int upstream_ask(struct upstream *u, struct upstream_request *r);
-
-/* Forget a request; done is not called. */
-void upstream_cancel(struct upstream_request *r);
 
 /**
  * Addresses or routes of this machine, or the address of a server, have changed.

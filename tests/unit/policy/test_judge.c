@@ -424,34 +424,6 @@ static void worst_expressions_come_first(void **state)
 	court_close(&c);
 }
 
-static void folded_sets_count_as_blocks(void **state)
-{
-	struct court c;
-	char name[16];
-	unsigned i, many = 0;
-
-	filter_limits.sets = 4;
-	court_init(&c);
-	for (i = 1; i < 32; i++) {
-		snprintf(name, sizeof(name), "n%u.b", i);
-		for (unsigned j = 0; j < 5; j++)
-			if (i >> j & 1)
-				court_say(&c, &(struct said){ .source = j, .name = name, ALLOW });
-	}
-	court_open(&c);
-	filter_limits.sets = MR_SET_ASK;
-	for (i = 1; i < 32; i++) {
-		snprintf(name, sizeof(name), "n%u.b", i);
-		struct judge_result r = court_judge(&c, name, A, 0, false, NULL);
-
-		assert_int_equal(r.kind, r.step == JUDGE_many ? MR_BLOCK : MR_ALLOW);
-		many += r.step == JUDGE_many;
-	}
-	assert_int_equal(many, c.made.asked);
-	assert_int_equal(many, 31 - 3);
-	court_close(&c);
-}
-
 /* ---- a slow reading ---- */
 
 #define SAYINGS 24
@@ -701,21 +673,27 @@ static void hold_kernel(const struct court *c, const char *name, unsigned group,
 		return;			/* its answers go with the ask set */
 	assert_int_equal(g->kind, d.verdict.kind);
 	assert_int_equal(g->rewrites, 0);
-	if (g->kind == MR_NONE)
+	/* who else frees a name that is freed may stand beside a folded name */
+	if (g->kind == MR_NONE || (c->made.asked && g->kind == MR_IMPORTANT_ALLOW))
 		return;
 	assert_int_equal(g->source, d.verdict.list);
 	assert_int_equal(g->depth, d.depth);
 	assert_true(g->entry == d.entry);
 }
 
+/* Sets that the kernel has numbers for; with few of them names are folded, and nothing else changes. */
+static const uint32_t bounds[] = { MR_SET_ASK, 4, 1 };
+
 static void judgement_is_as_written(void **state)
 {
-	unsigned round, i, g, n, paused, judgements = 0;
+	unsigned round, i, g, n, paused, judgements = 0, folded = 0;
+	bool all;
 	struct judge_result got;
 	struct reading r;
 	struct court c;
 
-	for (round = 0; round < 3000; round++) {
+	for (round = 0; round < 4500; round++) {
+		filter_limits.sets = bounds[round % COUNT_OF(bounds)];
 		court_init(&c);
 		r.count = 0;
 		n = 1 + below(SAYINGS);
@@ -729,21 +707,27 @@ static void judgement_is_as_written(void **state)
 			for (i = 0; i < COURT_SOURCES; i++)
 				c.uses[g][i] = below(3) > 0;
 		court_open(&c);
+		all = !c.made.asked;
 		for (i = 0; i < COUNT_OF(universe); i++)
 			for (g = 0; g < COURT_GROUPS; g++)
 				for (paused = 0; paused < 2; paused++) {
 					got = court_judge(&c, universe[i], g % 2 ? A : AAAA, g, paused, NULL);
 					read_slowly(&r, &c, universe[i], g % 2 ? A : AAAA, g, paused);
 					hold_against(&r, &got, paused);
-					if (!paused)
+					folded += !all;
+					/* the real bound has room for all local names */
+					if (!paused && (all || got.source != COURT_LOCAL))
 						hold_kernel(&c, universe[i], g, &got);
-					if (!paused)
+					if (!paused && all)
 						hold_slowly(&c, universe[i], g % 2 ? A : AAAA, g, &got);
 					judgements++;
 				}
 		court_close(&c);
 	}
-	printf("# figure: %u judgements of random rules held against the slow reading\n", judgements);
+	filter_limits.sets = MR_SET_ASK;
+	assert_true(folded > judgements / 3);
+	printf("# figure: %u judgements of random rules held against the slow reading, %u beside folded names\n", judgements,
+	       folded);
 }
 
 /* ---- real lists ---- */
@@ -921,12 +905,11 @@ static void blocked_names_are_judged_quickly(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[14 + COUNT_OF(judged)] = {
+	static struct CMUnitTest tests[13 + COUNT_OF(judged)] = {
 		cmocka_unit_test(groups_choose_among_sources),
 		cmocka_unit_test(links_and_addresses_are_judged),
 		cmocka_unit_test(clients_and_tags_are_conditions),
 		cmocka_unit_test(names_too_deep_for_the_kernel_are_judged),
-		cmocka_unit_test(folded_sets_count_as_blocks),
 		cmocka_unit_test(steps_are_those_of_the_query),
 		cmocka_unit_test(worst_expressions_come_first),
 		cmocka_unit_test(lists_take_nothing_from_what_is_written_here),
@@ -936,7 +919,7 @@ int main(void)
 		cmocka_unit_test(long_and_short_way_agree_on_real_lists),
 		cmocka_unit_test(blocked_names_are_judged_quickly),
 	};
-	size_t n = 13, i;
+	size_t n = 12, i;
 
 	for (i = 0; i < COUNT_OF(judged); i++)
 		tests[n++] = (struct CMUnitTest){ judged[i].name, name_is_judged, NULL, NULL, (void *)&judged[i] };

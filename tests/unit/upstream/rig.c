@@ -71,8 +71,8 @@ static void on_done(struct upstream_request *req, int err, const uint8_t *msg, s
 	a->err = err;
 	a->tag = a->rcode = -1;
 	if (!err) {
-		assert_true(size >= 12 && size <= sizeof(a->msg));
-		memcpy(a->msg, msg, size);
+		assert_true(size >= 12);
+		memcpy(a->msg, msg, size < sizeof(a->msg) ? size : sizeof(a->msg));
 		a->size = size;
 		a->rcode = msg[3] & 15;
 		a->tag = stub_tag(msg, size);

@@ -9,7 +9,7 @@
 #include "unit/upstream/stub.h"
 
 #define CONNS 16
-#define MSG   600
+#define MSG   STUB_ANSWER_MAX
 
 struct reply {
 	uint8_t data[MSG];
@@ -130,6 +130,18 @@ static bool bend(enum stub_mode mode, bool edns, struct reply *r)
 	default:
 		return false;
 	}
+}
+
+size_t stub_answer(uint8_t tag, unsigned rcode, const uint8_t *query, uint8_t ret[STUB_ANSWER_MAX])
+{
+	const struct stub s = { .tag = tag };
+	struct reply r;
+
+	make_answer(&s, query, &r);
+	if (rcode)
+		set_rcode(&r, rcode);
+	memcpy(ret, r.data, r.size);
+	return r.size;
 }
 
 int stub_tag(const uint8_t *msg, size_t size)

@@ -67,6 +67,10 @@ struct stub {
 void stub_start(struct stub *s, const char *ip, uint8_t tag, enum stub_mode mode);
 void stub_stop(struct stub *s);
 
+/* Write the answer that a stub of that tag gives, or one of that rcode if it is not 0; returns its size. */
+#define STUB_ANSWER_MAX 600
+size_t stub_answer(uint8_t tag, unsigned rcode, const uint8_t *query, uint8_t ret[STUB_ANSWER_MAX]);
+
 /* The tag inside an answer, -1 when it is none. */
 int stub_tag(const uint8_t *msg, size_t size);
 
