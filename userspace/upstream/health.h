@@ -20,6 +20,7 @@
 
 #define UPSTREAM_TRIAL_MS  10000
 #define UPSTREAM_PLAIN_MS  600000	/* how long a server without EDNS is believed to have none */
+#define UPSTREAM_LETTERS   2		/* answers with other letters in a row, then it is asked in small ones for as long */
 #define UPSTREAM_FRESH_MS  15000	/* how long a latency is believed */
 #define UPSTREAM_LAME      3		/* failures in a row that send a server behind others */
 
@@ -41,6 +42,8 @@ struct upstream_health {
 	uint64_t probe_ms;		/* while failed: when the next probe goes there */
 	bool edns;			/* has answered a query with EDNS */
 	uint64_t plain_until_ms;	/* knows no EDNS; 0: as far as we know it does */
+	unsigned other_letters;		/* answers in a row that did not repeat the question's letters */
+	uint64_t small_until_ms;	/* asked in small letters; 0: in random ones */
 	uint64_t changed_ms;		/* when it last failed or rose */
 };
 

@@ -263,7 +263,7 @@ void upstream_pool_leave(struct upstream_pool *p)
 /* ---- attempts ---- */
 
 int upstream_pool_begin(struct upstream_pool *p, unsigned server, bool again, uint64_t now_ms, struct addr *ret_to,
-			bool *ret_plain)
+			struct upstream_how *ret_how)
 {
 	struct member *m = &p->member[server];
 	int err = 0;
@@ -278,7 +278,8 @@ int upstream_pool_begin(struct upstream_pool *p, unsigned server, bool again, ui
 		m->asked++;
 		upstream_health_asked(&m->health, now_ms);
 		*ret_to = m->addr[m->at];
-		*ret_plain = m->health.plain_until_ms > now_ms || (again && !m->health.edns);
+		ret_how->plain = m->health.plain_until_ms > now_ms || (again && !m->health.edns);
+		ret_how->small = m->health.small_until_ms > now_ms;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return err;
@@ -292,6 +293,8 @@ static enum upstream_change learn(struct upstream_pool *p, struct member *m, con
 		m->health.edns = true;
 		m->health.plain_until_ms = 0;
 	}
+	if (end->letters)
+		m->health.other_letters = 0;
 	switch (end->outcome) {
 	case UPSTREAM_ANSWERED:
 	case UPSTREAM_SERVFAIL:
@@ -335,6 +338,21 @@ enum upstream_change upstream_pool_end(struct upstream_pool *p, unsigned server,
 		p->listen.told(p->listen.arg, &(struct upstream_news){
 			endpoint_text(&p->opts.servers[server].at, text, sizeof(text)), change, told });
 	return change;
+}
+
+bool upstream_pool_other_letters(struct upstream_pool *p, unsigned server, uint64_t now_ms)
+{
+	struct upstream_health *h = &p->member[server].health;
+	bool news = false;
+
+	pthread_mutex_lock(&p->lock);
+	if (++h->other_letters >= UPSTREAM_LETTERS) {
+		news = h->small_until_ms <= now_ms;
+		h->small_until_ms = now_ms + UPSTREAM_PLAIN_MS;
+		h->other_letters = 0;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return news;
 }
 
 bool upstream_pool_set_plain(struct upstream_pool *p, unsigned server, uint64_t now_ms)

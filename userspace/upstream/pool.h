@@ -76,23 +76,30 @@ void upstream_pool_leave(struct upstream_pool *p);
 
 /* ---- attempts ---- */
 
+/* What a server does not bear, as far as is known. */
+struct upstream_how {
+	bool plain;			/* EDNS */
+	bool small;			/* letters in random case */
+};
+
 /**
  * Begin an attempt at a server.
  *
  * @again      it was silent in this request; one that never answered a query
  *             with EDNS may drop those (RFC 6891 section 6.2.2)
  * @ret_to     where it is now
- * @ret_plain  it is to be asked without EDNS
+ * @ret_how    what it is to be asked without
  *
  * Returns 0, then upstream_pool_end() is due; -EBUSY when too many are in flight there; -EHOSTUNREACH without address.
  */
 int upstream_pool_begin(struct upstream_pool *p, unsigned server, bool again, uint64_t now_ms, struct addr *ret_to,
-			bool *ret_plain);
+			struct upstream_how *ret_how);
 
 struct upstream_end {
 	enum upstream_outcome outcome;
 	uint32_t us;			/* since it was sent; 0: not measured */
 	bool edns;			/* a response to a query with EDNS, and not that it knows none */
+	bool letters;			/* a response that repeats letters in random case */
 	const char *why;		/* what went wrong; NULL: nothing did, or nothing is learnt */
 };
 
@@ -100,6 +107,12 @@ enum upstream_change upstream_pool_end(struct upstream_pool *p, unsigned server,
 
 /* A server answered only when asked without EDNS.  True: that is new. */
 bool upstream_pool_set_plain(struct upstream_pool *p, unsigned server, uint64_t now_ms);
+
+/*
+ * A server did not repeat the letters of the question.  True: it is asked in small ones from now on, for
+ * UPSTREAM_PLAIN_MS, which it was not before.
+ */
+bool upstream_pool_other_letters(struct upstream_pool *p, unsigned server, uint64_t now_ms);
 
 /* ---- probes ---- */
 

@@ -56,6 +56,8 @@ struct upstream_job {
 	uint64_t sent_ns;		/* of the clock for measuring; 0: what comes next is no measure of the server */
 	bool edns;
 	bool without_edns;		/* the server did not understand EDNS: asked again without */
+	bool small;			/* to be asked in small letters */
+	bool cased;			/* the query's letters are in random case */
 	bool guessed;			/* or so we think, since it was silent */
 	uint16_t id;
 	uint16_t query_len;

@@ -209,7 +209,7 @@ static void start_probing(struct upstream *u, uint64_t first_ms)
 /* Tell the pool how an attempt ended; the job is still the caller's. */
 static void told(struct upstream_job *job, enum upstream_outcome outcome, bool edns, const char *why)
 {
-	struct upstream_end end = { outcome, since_us(job), edns, why };
+	struct upstream_end end = { outcome, since_us(job), edns, job->cased && outcome <= UPSTREAM_REFUSED, why };
 	struct upstream *u = job->up;
 
 	switch (upstream_pool_end(u->pool, job->server, &end, uv_now(u->loop))) {
@@ -319,21 +319,53 @@ static uint64_t share_ms(const struct upstream_ask *ask, uint64_t now_ms)
 	return ms < left ? ms : left;
 }
 
+/*
+ * Bend letters to a random case, each by a bit of its own (draft-vixie-dnsext-dns0x20).
+ * True when there was any.
+ */
+static bool bend_letters(uint8_t *name, size_t len)
+{
+	uint8_t bits[DNS_NAME_MAX / 8 + 1];
+	bool any = false;
+	size_t i;
+
+	random_fill(bits, len / 8 + 1);
+	for (i = 0; i < len; i++) {
+		/* length octets are below any letter */
+		if (name[i] < 'a' || name[i] > 'z')
+			continue;
+		any = true;
+		name[i] ^= (uint8_t)((bits[i / 8] >> i % 8 & 1) << 5);
+	}
+	return any;
+}
+
+static int write_query(struct upstream_job *job, const struct upstream_transport *via)
+{
+	const struct upstream_opts *o = &job->up->opts;
+	const struct dns_key *key = job->key;
+	uint8_t bits = o->servers[job->server].no_do ? key->bits & ~DNS_KEY_DO : key->bits | DNS_KEY_DO;
+	int n = dns_query_write(job->id, key->name, key->name_len, key->qtype, bits, job->edns, job->query, sizeof(job->query));
+
+	if (n < 0)
+		return n;
+	job->query_len = (uint16_t)n;
+	/* other transports are not open to who guesses */
+	job->cased = o->case_randomization && via == &upstream_udp && !job->small &&
+		     bend_letters(job->query + DNS_HEADER, key->name_len);
+	return 0;
+}
+
 /* Ask job->server.  A failure is told by the timer, as any other end; returned as well. */
 static int job_send(struct upstream_job *job, const struct upstream_transport *via)
 {
-	const struct upstream_server *s = &job->up->opts.servers[job->server];
-	const struct dns_key *key = job->key;
 	uint64_t ms = job->ask ? share_ms(job->ask, uv_now(job->up->loop)) : PROBE_MS;
 	int n;
 
 	job->id = random_u16();
-	n = dns_query_write(job->id, key->name, key->name_len, key->qtype, (uint8_t)(s->no_do ? key->bits & ~DNS_KEY_DO : key->bits | DNS_KEY_DO),
-			    job->edns, job->query, sizeof(job->query));
-	if (n >= 0) {
-		job->query_len = (uint16_t)n;
+	n = write_query(job, via);
+	if (!n)
 		n = via->send(job);
-	}
 	job->send_err = n;
 	job->via = n ? NULL : via;
 	if (job->ask)
@@ -346,7 +378,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned server, bool again, struct upstream_job **ret)
 {
 	struct upstream_job *job = job_get(u);
-	bool plain = false;
+	struct upstream_how how = { 0 };
 	int err;
 
 	*ret = NULL;
@@ -356,7 +388,7 @@ static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned serv
 	job->probe = !ask;
 	job->server = server;
 	job->key = ask ? ask->req->key : &probe_key;
-	err = upstream_pool_begin(u->pool, server, again, uv_now(u->loop), &job->to, &plain);
+	err = upstream_pool_begin(u->pool, server, again, uv_now(u->loop), &job->to, &how);
 	if (err) {
 		job_put(job);
 		return err;
@@ -366,9 +398,10 @@ static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned serv
 		ask->req->server = server;
 	}
 	*ret = job;
-	job->edns = !plain || !ask;	/* a probe may find out that it was packets that were lost */
+	job->edns = !how.plain || !ask;	/* a probe may find out that it was packets that were lost */
 	job->without_edns = !job->edns;
-	job->guessed = again && plain;
+	job->guessed = again && how.plain;
+	job->small = how.small;
 	job->sent_ns = clock_fine_ns();
 	return job_send(job, transports[u->opts.servers[server].at.scheme]);
 }
@@ -585,6 +618,28 @@ static void on_stray(struct upstream_job *job)
 	job_put(job);
 }
 
+/* Errors may come without a question. */
+static bool has_other_letters(const struct upstream_job *job, const uint8_t *msg, size_t size)
+{
+	return job->cased && (msg[4] | msg[5]) && size >= (size_t)DNS_HEADER + job->key->name_len &&
+	       memcmp(msg + DNS_HEADER, job->query + DNS_HEADER, job->key->name_len);
+}
+
+/*
+ * A forgery that got all but the letters right, or a server that does not
+ * repeat them: over TCP nobody needs to be believed (RFC 7766).
+ */
+static void on_other_letters(struct upstream_job *job)
+{
+	struct upstream *u = job->up;
+
+	count_one(u->count, COUNT_upstream_letters);
+	if (upstream_pool_other_letters(u->pool, job->server, uv_now(u->loop)))
+		count_one(u->count, COUNT_upstream_small);
+	job->sent_ns = 0;
+	job_send(job, &upstream_tcp);
+}
+
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size)
 {
 	const struct upstream_transport *via = job->via;
@@ -593,6 +648,10 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	struct upstream *u = job->up;
 
 	job->via = NULL;
+	if ((ask || job->probe) && has_other_letters(job, msg, size)) {
+		on_other_letters(job);
+		return;
+	}
 	if (is_failure(DNS_RCODE(flags))) {
 		on_failure(job, DNS_RCODE(flags), via, msg, size);
 		return;

@@ -9,7 +9,10 @@
  * TC asks the same server again over TCP (connections are kept and pipelined);
  * SERVFAIL, REFUSED, a timeout or a broken answer moves on to the next.  A
  * response counts only when it comes from the asked address with the asked ID,
- * name, type and class; others are dropped and counted.
+ * name, type and class; others are dropped and counted.  Over UDP letters go out
+ * in random case; a response that does not repeat them is dropped and the
+ * question asked again over TCP, and a server that does so twice in a row is
+ * asked in small letters for UPSTREAM_PLAIN_MS.
  *
  * Whom to ask first says the strategy (upstream/strategy.h); with parallel_best
  * the second is asked too when the first is silent for a moment, and the first
@@ -54,6 +57,8 @@
 	ROW(upstream_mismatches,  "packets dropped: another server, ID or question than asked") \
 	ROW(upstream_truncated,   "answers with TC, asked again over TCP") \
 	ROW(upstream_no_edns,     "queries repeated without EDNS for a server that does not know it") \
+	ROW(upstream_letters,     "answers over UDP that did not repeat the question's letters: asked again over TCP") \
+	ROW(upstream_small,       "servers asked in small letters for a while, since they did that twice in a row") \
 	ROW(upstream_full,        "requests refused at once: too many in flight") \
 	ROW(upstream_server_full, "servers passed over: too many in flight there") \
 	ROW(upstream_races,       "requests asked of a second server as well, since the first was silent for a moment") \

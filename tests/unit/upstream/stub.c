@@ -50,6 +50,18 @@ static void make_bare(struct reply *r)
 	r->size = 12;
 }
 
+static void look(struct stub *s, const uint8_t *query)
+{
+	size_t end = name_end(query), i;
+
+	for (i = 12; i < end; i++) {
+		s->capitals += query[i] >= 'A' && query[i] <= 'Z';
+		s->letters += (query[i] | 32) >= 'a' && (query[i] | 32) <= 'z';
+	}
+	if (query[11] == 1 && query[end + 4 + 7] & 0x80)
+		s->with_do++;
+}
+
 static void make_answer(const struct stub *s, const uint8_t *query, struct reply *r)
 {
 	const uint8_t record[16] = { 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, s->tag };
@@ -103,6 +115,9 @@ static bool bend(enum stub_mode mode, bool edns, struct reply *r)
 		for (i = 13; i < end; i++)
 			if (r->data[i] >= 'a' && r->data[i] <= 'z')
 				r->data[i] -= 32;
+		return false;
+	case STUB_OTHER_LETTERS:
+		r->data[13] ^= 32;
 		return false;
 	case STUB_WRONG_ID:
 	case STUB_ONLY_WRONG_ID:
@@ -177,6 +192,7 @@ static void serve_udp(struct stub *s)
 		s->ids[n] = (uint16_t)(buf[0] << 8 | buf[1]);
 	}
 	s->udp_queries++;
+	look(s, buf);
 	edns = buf[11] == 1;
 	if (edns)
 		s->with_edns++;
@@ -215,6 +231,7 @@ static bool answer_tcp(struct stub *s, struct conn *c, const uint8_t *query)
 
 	s->tcp_queries++;
 	c->queries++;
+	look(s, query);
 	make_answer(s, query, &r);
 	if (s->mode >= STUB_NXDOMAIN && s->mode <= STUB_REFUSED)
 		bend(s->mode, false, &r);

@@ -25,6 +25,7 @@ enum stub_mode {
 	STUB_BARE_FORMERR_EDNS,		/* the same, a header without the question */
 	STUB_BARE_SERVFAIL,
 	STUB_UPPER_CASE,		/* the question's letters changed */
+	STUB_OTHER_LETTERS,		/* the case of its first one changed, over UDP */
 	/* first a packet that is not the answer, then the answer */
 	STUB_WRONG_ID,
 	STUB_WRONG_NAME,
@@ -54,7 +55,8 @@ struct stub {
 	_Atomic int mode;
 	_Atomic int tcp;
 	_Atomic unsigned delay_ms;	/* before an answer over UDP, one at a time */
-	_Atomic unsigned udp_queries, tcp_queries, tcp_conns, tcp_open, with_edns;
+	_Atomic unsigned udp_queries, tcp_queries, tcp_conns, tcp_open, with_edns, with_do;
+	_Atomic unsigned letters, capitals;	/* of questions, UDP and TCP */
 	uint16_t ports[STUB_SEEN];	/* of the first queries over UDP: read them after stub_stop() */
 	uint16_t ids[STUB_SEEN];
 	/* its own */

@@ -57,9 +57,9 @@ static enum upstream_change end(struct upstream_pool *p, unsigned server, enum u
 {
 	struct upstream_end e = { .outcome = outcome, .us = us, .why = outcome == UPSTREAM_ANSWERED ? NULL : "so" };
 	struct addr to;
-	bool plain;
+	struct upstream_how how;
 
-	assert_int_equal(upstream_pool_begin(p, server, false, now_ms, &to, &plain), 0);
+	assert_int_equal(upstream_pool_begin(p, server, false, now_ms, &to, &how), 0);
 	return upstream_pool_end(p, server, &e, now_ms);
 }
 
@@ -322,11 +322,11 @@ static bool is_plain(struct upstream_pool *p, bool again, uint64_t now_ms)
 {
 	struct upstream_end e = { .outcome = UPSTREAM_DROPPED };
 	struct addr to;
-	bool plain;
+	struct upstream_how how;
 
-	assert_int_equal(upstream_pool_begin(p, 0, again, now_ms, &to, &plain), 0);
+	assert_int_equal(upstream_pool_begin(p, 0, again, now_ms, &to, &how), 0);
 	upstream_pool_end(p, 0, &e, now_ms);
-	return plain;
+	return how.plain;
 }
 
 static void server_without_edns_is_believed_for_ten_minutes(void **state)
@@ -348,12 +348,12 @@ static void silence_to_edns_is_asked_again_without_until_it_was_answered_once(vo
 	struct upstream_opts o = opts_of(1, ORDERED);
 	struct upstream_pool *p = pool_of(&o);
 	struct addr to;
-	bool plain;
+	struct upstream_how how;
 
 	assert_false(is_plain(p, false, 5000));
 	assert_true(is_plain(p, true, 5000));
 	upstream_pool_set_plain(p, 0, 5000);
-	upstream_pool_begin(p, 0, false, 5000, &to, &plain);
+	upstream_pool_begin(p, 0, false, 5000, &to, &how);
 	upstream_pool_end(p, 0, &e, 5000);
 	assert_false(is_plain(p, false, 5000));		/* and what was believed is not believed any more */
 	assert_false(is_plain(p, true, 5000));
@@ -387,16 +387,16 @@ static void a_server_that_is_full_is_passed_over(void **state)
 	struct upstream_pool *p;
 	struct addr to;
 	unsigned full;
-	bool plain;
+	struct upstream_how how;
 	int measure;
 
 	o.server_in_flight_max = 1;
 	p = pool_of(&o);
-	assert_int_equal(upstream_pool_begin(p, 0, false, 1, &to, &plain), 0);
-	assert_int_equal(upstream_pool_begin(p, 0, false, 1, &to, &plain), -EBUSY);
+	assert_int_equal(upstream_pool_begin(p, 0, false, 1, &to, &how), 0);
+	assert_int_equal(upstream_pool_begin(p, 0, false, 1, &to, &how), -EBUSY);
 	assert_int_equal(upstream_pool_enter(p, KEY("\1a"), 1, &plan, &measure, &full), 0);
 	assert_true(plan.count == 1 && plan.server[0] == 1 && full == 1);
-	assert_int_equal(upstream_pool_begin(p, 1, false, 1, &to, &plain), 0);
+	assert_int_equal(upstream_pool_begin(p, 1, false, 1, &to, &how), 0);
 	assert_int_equal(upstream_pool_enter(p, KEY("\1a"), 1, &plan, &measure, &full), -EBUSY);
 	upstream_pool_end(p, 0, &e, 1);
 	assert_int_equal(upstream_pool_enter(p, KEY("\1a"), 1, &plan, &measure, &full), 0);
@@ -535,13 +535,13 @@ static void a_server_without_address_is_not_asked(void **state)
 	struct upstream_picture look;
 	struct upstream_plan plan;
 	struct addr a[2], to;
-	bool plain;
+	struct upstream_how how;
 
 	addr_parse("192.0.2.7", 0, &a[0]);
 	addr_parse("192.0.2.8", 0, &a[1]);
 	enter(p, KEY("\1a"), 1, &plan);
 	assert_true(plan.count == 1 && plan.server[0] == 0);
-	assert_int_equal(upstream_pool_begin(p, 1, false, 1, &to, &plain), -EHOSTUNREACH);
+	assert_int_equal(upstream_pool_begin(p, 1, false, 1, &to, &how), -EHOSTUNREACH);
 	upstream_pool_set_why(p, 1, "its name does not exist");
 	upstream_pool_look(p, 1, 1, &look);
 	assert_false(look.resolved);
@@ -549,7 +549,7 @@ static void a_server_without_address_is_not_asked(void **state)
 	assert_false(upstream_pool_set_addrs(p, 1, a, 2));
 	enter(p, KEY("\1a"), 1, &plan);
 	assert_int_equal(plan.count, 2);
-	assert_int_equal(upstream_pool_begin(p, 1, false, 1, &to, &plain), 0);
+	assert_int_equal(upstream_pool_begin(p, 1, false, 1, &to, &how), 0);
 	a[0].port = 5301;		/* of the configuration */
 	assert_true(addr_same(&to, &a[0]));
 	upstream_pool_unref(p);
@@ -616,10 +616,10 @@ static void servers_that_stay_keep_what_is_known_of_them(void **state)
 	uint64_t now_ms = START_MS;
 	struct upstream_picture look;
 	struct addr to;
-	bool plain;
+	struct upstream_how how;
 
 	play(p, "t2t2t2q1", &now_ms);
-	upstream_pool_begin(p, 1, false, now_ms, &to, &plain);
+	upstream_pool_begin(p, 1, false, now_ms, &to, &how);
 	less.servers[0] = less.servers[2];
 	less.count = 2;
 	assert_int_equal(upstream_pool_new(&less, p, NULL, &next), 0);
@@ -652,9 +652,9 @@ static void refuse(struct upstream_pool *p, const char *why)
 {
 	struct upstream_end e = { .outcome = UPSTREAM_UNTRUSTED, .why = why };
 	struct addr to;
-	bool plain;
+	struct upstream_how how;
 
-	upstream_pool_begin(p, 0, false, 1, &to, &plain);
+	upstream_pool_begin(p, 0, false, 1, &to, &how);
 	upstream_pool_end(p, 0, &e, 1);
 }
 
