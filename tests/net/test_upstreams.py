@@ -85,7 +85,8 @@ def test_one_of_two_servers_cut_for_half_the_run(lab, two, served, tmp_path, str
         two[0].process.send_signal(signal.SIGCONT)
         result = run.result()
     good = result["codes"].get("NOERROR", 0)
-    lane.figure(f"{strategy}: {good} of {count} answered with one of two servers cut for half the run")
+    lane.figure(f"{strategy}: {good} of {count} answered with one of two servers cut for half the run"
+                + (f": {result}" if good < count else ""))
     assert result["sent"] == count
     # who takes turns sends the first few of each worker to the dead one; those wait, and are answered all the same
     assert good >= count - 1, (run.text, d.said())
