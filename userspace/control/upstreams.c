@@ -218,7 +218,7 @@ static int renew(struct control *c, const struct config *config)
 
 void upstreams_apply(struct control *c, const struct config *config, const struct config *before)
 {
-	bool differs = !before;
+	bool differs = !before || (!c->pool && (config->upstreams_servers.count || config->upstreams_routes.count));
 	int err;
 
 	if (before && before != config)
