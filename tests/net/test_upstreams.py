@@ -27,7 +27,9 @@ def two(lab, folder):
         # as the lab's own: the kernel asks for a hardware address once a second, whoever waits
         lab.run("server", "ip", "neigh", "replace", a, "lladdr", mac, "dev", "mrs1", "nud", "permanent")
     stubs = [lane.Stub(lab, folder, "--rule", f"where.test a=192.0.2.{n}", "--rule", "lame.test REFUSED", "--rule",
-                       f"named.test a={a}", "--rule", "*.named.test NXDOMAIN", name=f"stub{n}", listen=a)
+                       f"named.test a={a}", "--rule", "*.named.test NXDOMAIN", "--rule",
+                       f"moves.test A first=1 a={ONE} ttl=1", "--rule", f"moves.test A a={TWO} ttl=300", "--rule",
+                       "moves.test AAAA NOERROR", name=f"stub{n}", listen=a)
              for n, a in ((1, ONE), (2, TWO))]
     yield stubs
     for s in stubs:
@@ -83,7 +85,8 @@ def test_one_of_two_servers_cut_for_half_the_run(lab, two, served, tmp_path, str
         two[0].process.send_signal(signal.SIGCONT)
         result = run.result()
     good = result["codes"].get("NOERROR", 0)
-    lane.figure(f"{strategy}: {good} of {count} answered with one of two servers cut for half the run")
+    lane.figure(f"{strategy}: {good} of {count} answered with one of two servers cut for half the run"
+                + (f": {result}" if good < count else ""))
     assert result["sent"] == count
     # who takes turns sends the first few of each worker to the dead one; those wait, and are answered all the same
     assert good >= count - 1, (run.text, d.said())
@@ -163,6 +166,32 @@ def test_a_server_whose_name_does_not_exist_is_said_to_be_so(two, served):
     assert d.client.ask("where.test", port=PORT).data == ["A 192.0.2.1"]
     row = lane.wait_until("it is known", 3, lambda: (u := d.get("upstreams")["upstreams"][0])["last_error"] and u)
     assert row["state"] == "unresolved" and row["last_error"]["why"] == "its name does not exist"
+
+
+def test_a_name_is_resolved_again_when_its_time_to_live_is_over(two, served):
+    d = served(servers=["tcp://moves.test"], bootstrap=[TWO])
+    lane.wait_until("it is resolved", 3, lambda: states(d)["tcp://moves.test"] == "well")
+    assert d.client.ask("where.test", port=PORT).data == ["A 192.0.2.1"]
+    lane.wait_until("it has moved", 8, lambda: d.get("upstreams")["upstreams"][0]["address"] == f"{TWO}:53")
+    d.get("flush", "POST", name="where.test")
+    assert d.client.ask("where.test", port=PORT).data == ["A 192.0.2.2"]
+
+
+def test_a_connection_goes_when_another_address_of_ours_is_the_way(lab, two, served):
+    d = served(servers=[f"tcp://{ONE}"])
+    assert d.client.ask("n1.way.test", port=PORT).rcode == "NOERROR"
+    assert d.client.ask("n2.way.test", port=PORT).rcode == "NOERROR"
+    lab.run("server", "ip", "addr", "add", "10.53.1.200/24", "dev", "mrs1")
+    try:
+        lab.run("server", "ip", "route", "add", f"{ONE}/32", "dev", "mrs1", "src", "10.53.1.200")
+        time.sleep(0.3)
+        assert d.client.ask("n3.way.test", port=PORT).rcode == "NOERROR"
+    finally:
+        lab.run("server", "ip", "addr", "del", "10.53.1.200/24", "dev", "mrs1")
+    rows = [two[0].queries(f"n{i}.way.test")[0] for i in (1, 2, 3)]
+    assert [r[1] for r in rows] == ["tcp"] * 3
+    assert rows[0][2] == rows[1][2] != rows[2][2], "by the client's port: one connection, then another"
+    assert [r[6] for r in rows] == ["10.53.1.1", "10.53.1.1", "10.53.1.200"]
 
 
 def test_a_name_without_anybody_to_resolve_it_is_refused_at_the_start(lab, folder):

@@ -23,7 +23,8 @@ static const struct {
 };
 
 static const char expected[] =
-	"an address with or without a port, as \"192.0.2.1:53\" or \"[2001:db8::1]:53\", or udp://, tcp://, tls:// or https:// and a host";
+	"an address with or without a port, as \"192.0.2.1:53\" or \"[2001:db8::1]:53\", or udp://, tcp://, tls:// or https:// "
+	"and a host";
 
 const char *endpoint_scheme_text(enum endpoint_scheme scheme)
 {

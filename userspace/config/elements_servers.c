@@ -7,11 +7,6 @@
 
 #define PIN_TEXT 44			/* 32 octets in base64 */
 
-/* What works; a scheme whose row is false is refused as not built. */
-static const bool built[] = {
-	[ENDPOINT_DNS] = true, [ENDPOINT_TCP] = true, [ENDPOINT_TLS] = false, [ENDPOINT_HTTPS] = false,
-};
-
 enum { ADDRESS, TRUST_AD, DNSSEC_OK, PIN, SERVER_NAME, FIELDS };
 static const struct reader_field fields[FIELDS] = {
 	[ADDRESS] = { "address", false }, [TRUST_AD] = { "trust_ad", false }, [DNSSEC_OK] = { "dnssec_ok", false },
@@ -92,9 +87,6 @@ static int read_address(struct reader *r, const yaml_node_t *node, const char *k
 		return -EINVAL;
 	if (endpoint_parse(text, &s->at, &at))
 		return reader_error(r, node, key, "%s", at.why);
-	if (!built[s->at.scheme])
-		return reader_error(r, node, key, "%s:// is not built yet; expected an address, udp:// or tcp://",
-				    endpoint_scheme_text(s->at.scheme));
 	return 0;
 }
 

@@ -267,6 +267,7 @@ static int open_upstream(struct names *n, const struct config *config)
 	o->count = bootstrap(config, o);
 	o->timeout_ms = TIMEOUT_MS;
 	o->case_randomization = config->upstreams_case_randomization;
+	o->https_get = config->upstreams_https_get;
 	o->ca = *config->upstreams_ca ? config->upstreams_ca : NULL;
 	err = upstream_new(n->control->loop, o, &n->up);
 	free(o);

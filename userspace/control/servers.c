@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "control/internal.h"
+#include "net/tls.h"
 
 static bool is_local(const struct addr *a, const struct ifaddrs *all)
 {
@@ -110,6 +111,21 @@ static int check_names(const struct config *config, struct err_at *reterr)
 	return err_why(reterr, -ENOENT, "missing; expected servers that resolve \"%.200s\"", e->host);
 }
 
+/* A file of authorities that vouches for nobody would make each connection fail. */
+static int check_ca(const struct config *config, struct err_at *reterr)
+{
+	struct tls_context *tls = NULL;
+	int err;
+
+	if (!*config->upstreams_ca)
+		return 0;
+	err = tls_context_new(config->upstreams_ca, &tls, reterr);
+	tls_context_free(tls);
+	if (err)
+		err_where(reterr, config->upstreams_ca, 0, "upstreams.ca");
+	return err;
+}
+
 int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr)
 {
 	struct config_servers *s = &config->upstreams_servers;
@@ -118,8 +134,10 @@ int servers_resolve(struct config *config, const char *resolv_conf, struct err_a
 	char line[512], word[128];
 	struct endpoint e;
 	FILE *f;
-	int err = check_given(config, reterr);
+	int err = check_ca(config, reterr);
 
+	if (!err)
+		err = check_given(config, reterr);
 	if (!err && config->upstreams_servers_given)
 		err = check_names(config, reterr);
 	if (err || config->upstreams_servers_given)

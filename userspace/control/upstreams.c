@@ -112,6 +112,7 @@ static struct made *make(const struct config *f)
 	m->opts.rise = f->upstreams_health_rise;
 	m->opts.probe_ms = f->upstreams_health_probe_ms;
 	m->opts.case_randomization = f->upstreams_case_randomization;
+	m->opts.https_get = f->upstreams_https_get;
 	m->opts.ca = *f->upstreams_ca ? f->upstreams_ca : NULL;
 	return m;
 }
@@ -217,7 +218,7 @@ static int renew(struct control *c, const struct config *config)
 
 void upstreams_apply(struct control *c, const struct config *config, const struct config *before)
 {
-	bool differs = !before;
+	bool differs = !before || (!c->pool && (config->upstreams_servers.count || config->upstreams_routes.count));
 	int err;
 
 	if (before && before != config)

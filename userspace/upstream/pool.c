@@ -311,7 +311,8 @@ static enum upstream_change learn(struct upstream_pool *p, struct member *m, con
 	}
 }
 
-enum upstream_change upstream_pool_end(struct upstream_pool *p, unsigned server, const struct upstream_end *end, uint64_t now_ms)
+enum upstream_change upstream_pool_end(struct upstream_pool *p, unsigned server, const struct upstream_end *end,
+				       uint64_t now_ms)
 {
 	struct member *m = &p->member[server];
 	char text[ENDPOINT_TEXT_MAX], told[UPSTREAM_WHY_MAX];

@@ -103,7 +103,8 @@ struct upstream_end {
 	const char *why;		/* what went wrong; NULL: nothing did, or nothing is learnt */
 };
 
-enum upstream_change upstream_pool_end(struct upstream_pool *p, unsigned server, const struct upstream_end *end, uint64_t now_ms);
+enum upstream_change upstream_pool_end(struct upstream_pool *p, unsigned server, const struct upstream_end *end,
+				       uint64_t now_ms);
 
 /* A server answered only when asked without EDNS.  True: that is new. */
 bool upstream_pool_set_plain(struct upstream_pool *p, unsigned server, uint64_t now_ms);

@@ -141,6 +141,27 @@ void upstream_conns_done(struct upstream *u);	/* when all handles are closed */
 /* The way to @server is another one: close its connections; what is under way there is asked on fresh ones. */
 void upstream_conns_moved(struct upstream *u, unsigned server);
 
+/* ---- jobs.c ---- */
+
+/* A free attempt, in no request's hands yet; NULL when there are too many or memory is out. */
+struct upstream_job *upstream_job_get(struct upstream *u);
+void upstream_job_put(struct upstream_job *job);
+
+/* Take an attempt out of its request; job->ask stays. */
+void upstream_job_leave(struct upstream_job *job);
+
+/* A request that has its place in the pool, which goes with it; NULL when memory is out. */
+struct upstream_ask *upstream_ask_get(struct upstream *u, struct upstream_request *req);
+void upstream_ask_put(struct upstream_ask *ask);
+
+/* How many attempts it has under way. */
+unsigned upstream_ask_legs(const struct upstream_ask *ask);
+
+void upstream_jobs_close(struct upstream *u);
+void upstream_jobs_free(struct upstream *u);
+
+/* ---- upstream.c ---- */
+
 /* A handle has been closed; with the last one the object goes. */
 void upstream_handle_closed(struct upstream *u);
 

@@ -29,7 +29,6 @@
 #define ROUNDS       2
 #define PROBE_MS     1000		/* that a probe, and a stray, has */
 #define STRAYS_MAX   64
-#define JOBS_MORE    128		/* of the table, beyond an attempt for each request: strays and probes */
 
 static const struct count_row rows[] = { COUNT_ROWS(UPSTREAM_COUNTERS) };
 static COUNT_SET(counters, rows);
@@ -45,134 +44,6 @@ static const struct upstream_transport *const transports[] = {
 static void on_timer(uv_timer_t *t);
 static void probe(struct upstream *u, unsigned server);
 static void go_on(struct upstream_ask *ask);
-
-/* ---- jobs and requests: kept and used again ---- */
-
-static void on_job_closed(uv_handle_t *h)
-{
-	upstream_handle_closed(((struct upstream_job *)h->data)->up);
-}
-
-static void on_ask_closed(uv_handle_t *h)
-{
-	upstream_handle_closed(((struct upstream_ask *)h->data)->up);
-}
-
-static bool jobs_grow(struct upstream *u)
-{
-	unsigned size = u->jobs_size ? 2 * u->jobs_size : 64, most = UPSTREAM_LEGS * u->opts.in_flight_max + JOBS_MORE;
-	struct upstream_job **jobs;
-
-	if (u->made < u->jobs_size)
-		return true;
-	if (size > most)
-		size = most;
-	if (size <= u->made)
-		return false;
-	jobs = realloc(u->jobs, size * sizeof(struct upstream_job *));
-	if (!jobs)
-		return false;
-	u->jobs = jobs;
-	u->jobs_size = size;
-	return true;
-}
-
-static struct upstream_job *job_make(struct upstream *u)
-{
-	struct upstream_job *job;
-
-	if (!jobs_grow(u))
-		return NULL;
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		return NULL;
-	job->up = u;
-	job->fd = -1;
-	job->index = u->made;
-	uv_timer_init(u->loop, &job->timer);
-	job->timer.data = job;
-	u->handles++;
-	u->jobs[u->made++] = job;
-	return job;
-}
-
-static struct upstream_job *job_get(struct upstream *u)
-{
-	struct upstream_job *job = u->free;
-
-	if (job)
-		u->free = job->next_free;
-	else
-		job = job_make(u);
-	if (!job)
-		return NULL;
-	job->used = true;
-	job->ask = NULL;
-	job->probe = job->without_edns = job->fresh = false;
-	job->send_err = 0;
-	*job->why = '\0';
-	return job;
-}
-
-static void job_put(struct upstream_job *job)
-{
-	struct upstream *u = job->up;
-
-	uv_timer_stop(&job->timer);
-	if (!job->ask && !job->probe)
-		u->strays--;
-	job->used = false;
-	job->next_free = u->free;
-	u->free = job;
-}
-
-static struct upstream_ask *ask_get(struct upstream *u, struct upstream_request *req)
-{
-	struct upstream_ask *ask = u->free_ask;
-
-	if (ask) {
-		u->free_ask = ask->next_free;
-	} else {
-		ask = calloc(1, sizeof(*ask));
-		if (!ask)
-			return NULL;
-		ask->up = u;
-		uv_timer_init(u->loop, &ask->race);
-		ask->race.data = ask;
-		u->handles++;
-		ask->next = u->asks;
-		u->asks = ask;
-	}
-	ask->req = req;
-	ask->turn = 0;
-	ask->responded = 0;
-	ask->last_err = -ETIMEDOUT;
-	ask->last = NULL;
-	memset(ask->leg, 0, sizeof(ask->leg));
-	return ask;
-}
-
-static void ask_put(struct upstream_ask *ask)
-{
-	uv_timer_stop(&ask->race);
-	ask->req = NULL;
-	ask->next_free = ask->up->free_ask;
-	ask->up->free_ask = ask;
-	upstream_pool_leave(ask->up->pool);
-}
-
-static unsigned legs(const struct upstream_ask *ask)
-{
-	return (ask->leg[0] != NULL) + (ask->leg[1] != NULL);
-}
-
-static void leave_leg(struct upstream_job *job)
-{
-	struct upstream_ask *ask = job->ask;
-
-	if (ask)
-		ask->leg[ask->leg[1] == job] = NULL;
-}
 
 /* ---- ends of attempts ---- */
 
@@ -235,8 +106,8 @@ static void job_quit(struct upstream_job *job)
 	if (via)
 		via->cancel(job, false);
 	told(job, UPSTREAM_DROPPED, false, NULL);
-	leave_leg(job);
-	job_put(job);
+	upstream_job_leave(job);
+	upstream_job_put(job);
 }
 
 /* An attempt has ended without a response that is of use. */
@@ -244,8 +115,8 @@ static void job_over(struct upstream_job *job, int err)
 {
 	struct upstream_ask *ask = job->ask;
 
-	leave_leg(job);
-	job_put(job);
+	upstream_job_leave(job);
+	upstream_job_put(job);
 	if (!ask)
 		return;
 	ask->last_err = err;
@@ -261,7 +132,7 @@ static void let_stray(struct upstream_job *job)
 		job_quit(job);
 		return;
 	}
-	leave_leg(job);
+	upstream_job_leave(job);
 	job->ask = NULL;
 	u->strays++;
 	job->own_key = *job->key;
@@ -296,7 +167,7 @@ static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t
 		if (ask->leg[i])
 			let_stray(ask->leg[i]);
 	req->trusted = !err && is_trusted(ask->up, req->server);
-	ask_put(ask);
+	upstream_ask_put(ask);
 	req->done(req, err, msg, size);
 	free(last);
 }
@@ -377,7 +248,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 /* Begin an attempt of a request, or a probe.  Returns 0, job_send()'s error with the job under way, or another without. */
 static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned server, bool again, struct upstream_job **ret)
 {
-	struct upstream_job *job = job_get(u);
+	struct upstream_job *job = upstream_job_get(u);
 	struct upstream_how how = { 0 };
 	int err;
 
@@ -390,7 +261,7 @@ static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned serv
 	job->key = ask ? ask->req->key : &probe_key;
 	err = upstream_pool_begin(u->pool, server, again, uv_now(u->loop), &job->to, &how);
 	if (err) {
-		job_put(job);
+		upstream_job_put(job);
 		return err;
 	}
 	if (ask) {
@@ -435,7 +306,7 @@ static int next_server(struct upstream_ask *ask)
 
 	while (ask->turn < ROUNDS * ask->plan.count && uv_now(u->loop) < ask->deadline_ms) {
 		again = ask->turn >= ask->plan.count;
-		if (again && legs(ask))
+		if (again && upstream_ask_legs(ask))
 			return -ENOENT;
 		place = ask->turn++ % ask->plan.count;
 		if (!may_ask(ask, place))
@@ -457,7 +328,7 @@ static void go_on(struct upstream_ask *ask)
 {
 	int err = next_server(ask);
 
-	if ((err == -ENOENT || err == -ENOMEM) && !legs(ask))
+	if ((err == -ENOENT || err == -ENOMEM) && !upstream_ask_legs(ask))
 		finish(ask, err == -ENOMEM ? err : ask->last_err, NULL, 0);
 }
 
@@ -466,7 +337,7 @@ static void on_race(uv_timer_t *t)
 {
 	struct upstream_ask *ask = t->data;
 
-	if (legs(ask) == 1 && ask->turn < ask->plan.wells && next_server(ask) != -ENOENT && legs(ask) == UPSTREAM_LEGS)
+	if (upstream_ask_legs(ask) == 1 && ask->turn < ask->plan.wells && next_server(ask) != -ENOENT && upstream_ask_legs(ask) == UPSTREAM_LEGS)
 		count_one(ask->up->count, COUNT_upstream_races);
 }
 
@@ -598,8 +469,8 @@ static void on_failure(struct upstream_job *job, unsigned rcode, const struct up
 	if (!job->probe && asked_again(job, rcode, via))
 		return;
 	count_one(u->count, COUNT_upstream_failures);
-	told(job, rcode == DNS_REFUSED ? UPSTREAM_REFUSED : UPSTREAM_SERVFAIL, job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP,
-	     rcode_text(rcode, text, sizeof(text)));
+	told(job, rcode == DNS_REFUSED ? UPSTREAM_REFUSED : UPSTREAM_SERVFAIL,
+	     job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP, rcode_text(rcode, text, sizeof(text)));
 	if (ask) {
 		mark_responded(ask, job->server);
 		keep_failure(ask, job, via, msg, size);
@@ -615,7 +486,7 @@ static void on_stray(struct upstream_job *job)
 	if (!job->probe)
 		count_one(job->up->count, COUNT_upstream_late);
 	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
-	job_put(job);
+	upstream_job_put(job);
 }
 
 /* Errors may come without a question. */
@@ -672,8 +543,8 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
 	ask->req->server = job->server;		/* not the one that was asked last */
 	ask->req->tcp = via != &upstream_udp;
-	leave_leg(job);
-	job_put(job);
+	upstream_job_leave(job);
+	upstream_job_put(job);
 	finish(ask, 0, msg, size);
 }
 
@@ -722,7 +593,7 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 			count_one(u->count, COUNT_upstream_full);
 		return err;
 	}
-	ask = ask_get(u, r);
+	ask = upstream_ask_get(u, r);
 	if (!ask) {
 		upstream_pool_leave(u->pool);
 		return -ENOMEM;
@@ -734,7 +605,7 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	r->server = plan.server[0];
 	r->tcp = false;
 	err = next_server(ask);
-	if (legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
+	if (upstream_ask_legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
 		if (plan.race_ms)
 			uv_timer_start(&ask->race, on_race, plan.race_ms, 0);
 		if (measure >= 0 && !is_asked(ask, (unsigned)measure))
@@ -743,7 +614,7 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	}
 	if (ask->leg[0])
 		job_quit(ask->leg[0]);
-	ask_put(ask);
+	upstream_ask_put(ask);
 	r->state = NULL;
 	count_one(u->count, COUNT_upstream_full);
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
@@ -753,16 +624,7 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 
 static void destroy(struct upstream *u)
 {
-	struct upstream_ask *ask;
-	unsigned i;
-
-	for (i = 0; i < u->made; i++)
-		free(u->jobs[i]);
-	free(u->jobs);
-	while ((ask = u->asks)) {
-		u->asks = ask->next;
-		free(ask);
-	}
+	upstream_jobs_free(u);
 	upstream_conns_done(u);
 	free(u->buf);
 	upstream_pool_unref(u->pool);
@@ -839,18 +701,12 @@ static void end_all(struct upstream *u)
 
 void upstream_free(struct upstream *u)
 {
-	struct upstream_ask *ask;
-	unsigned i;
-
 	if (!u)
 		return;
 	u->closing = true;
 	end_all(u);
 	upstream_udp_stop(u);
 	upstream_conns_stop(u);
-	for (i = 0; i < u->made; i++)
-		uv_close((uv_handle_t *)&u->jobs[i]->timer, on_job_closed);
-	for (ask = u->asks; ask; ask = ask->next)
-		uv_close((uv_handle_t *)&ask->race, on_ask_closed);
+	upstream_jobs_close(u);
 	uv_close((uv_handle_t *)&u->probe, on_probe_closed);
 }

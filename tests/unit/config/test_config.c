@@ -67,10 +67,6 @@ static const struct bad {
 	{ "query log can only be off", "query_log: { enabled: true }\n", 1, "query_log.enabled", "not built yet", 1 },
 	{ "query log's path is not built", "query_log: { path: x }\n", 1, "query_log.path", "not built yet", 1 },
 	{ "dispatcher is not built", "fastpath: { attach: dispatcher }\n", 1, "fastpath.attach", "not built yet", 1 },
-	{ "server over TLS is not built", "upstreams:\n  servers:\n  - \"9.9.9.9\"\n  - \"tls://1.1.1.1#one.one\"\n", 4,
-	  "upstreams.servers[1]", "not built yet", 1 },
-	{ "server over HTTPS is not built", "upstreams: { servers: [\"https://dns.quad9.net/dns-query\"] }\n", 1,
-	  "upstreams.servers[0]", "not built yet", 1 },
 	{ "server with an unknown scheme", "upstreams: { servers: [\"quic://1.1.1.1\"] }\n", 1, "upstreams.servers[0]", "expected an address", 1 },
 	{ "server as a map without an address", "upstreams: { servers: [{ trust_ad: true }] }\n", 1, "upstreams.servers[0].address", "missing", 1 },
 	{ "server as a map with an unknown key", "upstreams: { servers: [{ address: 1.1.1.1, trustad: true }] }\n", 1,
@@ -160,7 +156,7 @@ static const struct bad {
 	{ "key that is a list", "? [a]\n: 5\n", 1, "", "the name of a key", 1 },
 	{ "all errors are said, in the order of lines", "groups:\n- { name: default, lists: [x] }\ncache: { entries: 1 }\nbogus: 1\n", 2,
 	  "groups[0].lists", "not \"x\"", 3 },
-	{ "one of many in a list does not hide the others", "upstreams: { servers: [a, b, 1.1.1.1, \"tls://c\"] }\n", 1, "upstreams.servers[0]",
+	{ "one of many in a list does not hide the others", "upstreams: { servers: [a, b, 1.1.1.1, \"tls:/c\"] }\n", 1, "upstreams.servers[0]",
 	  "expected an address", 3 },
 };
 
@@ -260,6 +256,16 @@ static bool has_upstreams(const struct config *c)
 	       !strcmp(c->upstreams_ca, "/etc/millrace/ca.pem");
 }
 
+static bool has_secure_servers(const struct config *c)
+{
+	const struct config_server *s = c->upstreams_servers.at;
+
+	return c->upstreams_servers.count == 3 && c->upstreams_https_get && s[0].at.scheme == ENDPOINT_TLS && s[0].at.addr.port == 853 &&
+	       !strcmp(s[0].at.name, "one.example") && s[1].at.scheme == ENDPOINT_HTTPS && s[1].at.addr.port == 443 &&
+	       !strcmp(s[1].at.host, "dns.example") && !strcmp(s[1].at.path, "/dns-query") && s[2].pins == 1 && s[2].trust_ad &&
+	       !strcmp(s[2].at.name, "two.example");
+}
+
 static bool has_no_servers(const struct config *c)
 {
 	return c->upstreams_servers_given && c->upstreams_servers.count == 0;
@@ -354,6 +360,9 @@ static const struct good {
 	  "  routes:\n  - { zone: Corp.Example., servers: [10.0.0.53] }\n  - { zone: lan, servers: [10.0.0.53, \"tcp://10.0.0.54\"] }\n"
 	  "  max_in_flight: 100\n  server_max_in_flight: 50\n  health: { fall: 2, rise: 1, probe_ms: 1s }\n"
 	  "  case_randomization: false\n  rebinding: { protect: false, allow: [lan.example.] }\n  ca: ca.pem\n", has_upstreams },
+	{ "servers over TLS and HTTPS have names and pins",
+	  "upstreams:\n  servers: [\"tls://1.1.1.1#one.example\", \"https://dns.example\", { address: \"tls://[2620:fe::fe]:8853\", "
+	  "pin: \"" PIN "\", name: two.example, trust_ad: true }]\n  https_get: true\n", has_secure_servers },
 	{ "no servers is not the same as no key", "upstreams: { servers: [] }", has_no_servers },
 	{ "times carry units", "cache: { min_ttl: 90m, max_ttl: 2d, negative_ttl_max: 7s }\nfilter: { block: { ttl: 1h } }\n"
 	  "upstreams: { timeout_ms: 3s }", has_units },

@@ -339,7 +339,7 @@ static void serve_conn(struct conn *c)
 	if (c->h2)
 		pump_h2(c);
 	ERR_clear_error();
-	if (!c->dead && c->out_len && SSL_write_ex(c->ssl, c->out, c->out_len, &n)) {
+	while (!c->dead && c->out_len && SSL_write_ex(c->ssl, c->out, c->out_len, &n)) {
 		c->out_len -= n;
 		memmove(c->out, c->out + n, c->out_len);
 	}
