@@ -322,6 +322,7 @@ static struct config *copy_config(const struct world *w)
 	to->cache_negative_ttl_max = from->cache_negative_ttl_max;
 	to->fastpath_admit_after = from->fastpath_admit_after;
 	to->cache_prefetch = from->cache_prefetch;
+	to->upstreams_ecs = from->upstreams_ecs;
 	to->upstreams_rebinding_protect = from->upstreams_rebinding_protect;
 	memcpy(to->server_version, from->server_version, sizeof(to->server_version));
 	memcpy(to->server_identity, from->server_identity, sizeof(to->server_identity));

@@ -48,6 +48,12 @@ enum config_strategy {
 	CONFIG_LATENCY,
 };
 
+/* What becomes of the subnet that a client says it is in (RFC 7871). */
+enum config_ecs {
+	CONFIG_ECS_STRIP,
+	CONFIG_ECS_FORWARD,
+};
+
 /* A server to ask; struct upstream_server has the same. */
 struct config_server {
 	struct endpoint at;

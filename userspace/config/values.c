@@ -145,6 +145,13 @@ int config_read_strategy(struct reader *r, const yaml_node_t *node, const struct
 	return read_enum(r, node, row, words, COUNT_OF(words), to);
 }
 
+int config_read_ecs(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "strip", "forward" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
 int config_read_attach(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
 {
 	static const char *const words[] = { "link" };

@@ -66,6 +66,8 @@ static int ask(void *ctx, struct query *q)
 	r->up.key = &q->key;
 	r->up.done = on_response;
 	r->up.arg = r;
+	r->up.ecs = q->ecs;
+	r->up.ecs_len = q->ecs_len;
 	r->of = w->upstream;
 	r->query = q;
 	err = upstream_ask(w->upstream->up, &r->up);

@@ -15,6 +15,7 @@
 #include "base/addr.h"
 #include "base/arena.h"
 #include "dns/answer.h"
+#include "dns/option.h"
 #include "dns/reply.h"
 #include "maps/name.h"
 #include "policy/judge.h"
@@ -65,6 +66,10 @@ struct query {
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
 	bool upstream_trusted;		/* and its AD is believed */
+	const uint8_t *ecs;		/* data of the client's subnet option that goes out, in msg; its answer is for nobody else */
+	uint16_t ecs_len;
+	uint8_t ecs_said[DNS_ECS_MAX];	/* what the server made of it */
+	uint16_t ecs_said_len;		/* 0: nothing */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;

@@ -114,6 +114,27 @@ static enum step_result recursion_check(struct query *q, uint64_t now_ns)
 	return refuse(q, DNS_EDE_NOT_AUTHORITATIVE);
 }
 
+/* A client's subnet goes out only if that is wanted; else nobody hears of it (RFC 7871 section 11.1). */
+static enum step_result subnet(struct query *q, uint64_t now_ns)
+{
+	const struct dns_edns *e = &q->view.edns;
+	const uint8_t *data;
+	uint16_t len;
+
+	if (q->refresh || q->snapshot->config->upstreams_ecs != CONFIG_ECS_FORWARD || !e->present)
+		return STEP_NEXT;
+	data = dns_option_find(e->options, e->options_len, DNS_OPTION_ECS, &len);
+	if (!data)
+		return STEP_NEXT;
+	if (!dns_ecs_fine(data, len)) {
+		count_one(q->resolver->count, COUNT_queries_malformed);
+		return say(q, DNS_FORMERR, DNS_EDE_NONE);
+	}
+	q->ecs = data;
+	q->ecs_len = len;
+	return STEP_NEXT;
+}
+
 /* The key of what the client gets: the packet path tells those with DO from others. */
 static struct dns_key form_key(const struct query *q)
 {
@@ -128,7 +149,7 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 	struct resolver *r = q->resolver;
 	struct dns_key key;
 
-	if (q->refresh)
+	if (q->refresh || q->ecs)
 		return STEP_NEXT;
 	q->answer = q->hash ? cache_get_hashed(r->cache, &q->key, q->hash, now_ns) : cache_get(r->cache, &q->key, now_ns);
 	if (!q->answer)
@@ -144,8 +165,11 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 
 static enum step_result coalesce(struct query *q, uint64_t now_ns)
 {
-	enum flight_seat seat = flight_join(q->resolver->flights, q, !q->refresh);
+	enum flight_seat seat;
 
+	if (q->ecs)
+		return STEP_NEXT;
+	seat = flight_join(q->resolver->flights, q, !q->refresh);
 	if (seat == FLIGHT_ALONE)
 		count_one(q->resolver->count, COUNT_flights_full);
 	if (seat != FLIGHT_WAITS)
@@ -196,9 +220,9 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 		q->source = QUERY_BY_UPSTREAM;
 	/*
 	 * A failed refresh must not take the place of an answer that still lives; a shared
-	 * answer is kept by who brought it.
+	 * answer is kept by who brought it; one for a subnet is for that client alone.
 	 */
-	if (!q->shared && q->answer->ttl && (is_result(q->answer) || !q->refresh))
+	if (!q->shared && !q->ecs && q->answer->ttl && (is_result(q->answer) || !q->refresh))
 		cache_put(r->cache, q->answer, now_ns);
 	return STEP_NEXT;
 }
@@ -282,6 +306,19 @@ static int write_reply(struct query *q, uint64_t now_ns, size_t room)
 	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);
 }
 
+/* Say what the server made of the client's subnet, unless that is more than the client takes. */
+static size_t add_subnet(struct query *q, size_t len, size_t room)
+{
+	const struct dns_reply_limits *l = &q->snapshot->udp;
+	size_t most = q->view.edns.size < l->udp_max ? q->view.edns.size : l->udp_max;
+
+	if (!q->ecs_said_len)
+		return len;
+	if (q->proto == QUERY_UDP && most < room)
+		room = most;
+	return dns_option_add(q->reply, len, room, dns_option_opt(q->reply, len), DNS_OPTION_ECS, q->ecs_said, q->ecs_said_len);
+}
+
 static enum step_result reply(struct query *q, uint64_t now_ns)
 {
 	size_t room = FAILURE_ROOM + (q->answer ? q->answer->body_len : 0);
@@ -298,7 +335,7 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 		count_one(q->resolver->count, COUNT_queries_failed);
 	len = write_reply(q, now_ns, room);
 	if (!bug_if(len < 0))
-		q->reply_len = (size_t)len;
+		q->reply_len = add_subnet(q, (size_t)len, room);
 	return STEP_NEXT;
 }
 
@@ -326,7 +363,7 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 
 	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
-	if (q->source == QUERY_BY_SELF)	/* names that are special stay with us */
+	if (q->ecs || q->source == QUERY_BY_SELF)	/* names that are special stay with us */
 		return STEP_NEXT;
 	if (q->verdict.rewrites || (!q->refresh && a->asked < q->snapshot->admit_after))
 		return STEP_NEXT;
@@ -358,6 +395,7 @@ static const struct step {
 	{ "special",   special_name,    false },
 	{ "any",       any,             false },
 	{ "recursion", recursion_check, false },
+	{ "subnet",    subnet,          false },
 	{ "cache",     cache_look,      false },
 	{ "coalesce",  coalesce,        false },
 	{ "forward",   forward,         false },

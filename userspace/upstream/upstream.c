@@ -22,11 +22,13 @@
 #include "base/random.h"
 #include "dns/msg.h"
 #include "dns/name.h"
+#include "dns/option.h"
 #include "dns/reply.h"
 #include "upstream/transport.h"
 
 #define SHARE_MIN_MS 400
 #define ROUNDS       2
+#define OPT_BARE     11			/* octets of an OPT without options */
 #define PROBE_MS     1000		/* that a probe, and a stray, has */
 #define STRAYS_MAX   64
 
@@ -218,9 +220,14 @@ static int write_query(struct upstream_job *job, const struct upstream_transport
 	uint8_t bits = o->servers[job->server].no_do ? key->bits & ~DNS_KEY_DO : key->bits | DNS_KEY_DO;
 	int n = dns_query_write(job->id, key->name, key->name_len, key->qtype, bits, job->edns, job->query, sizeof(job->query));
 
+	const struct upstream_request *r = job->ask ? job->ask->req : NULL;
+
 	if (n < 0)
 		return n;
 	job->query_len = (uint16_t)n;
+	if (r && r->ecs && job->edns)	/* the OPT ends the query and has no options yet */
+		job->query_len = (uint16_t)dns_option_add(job->query, (size_t)n, sizeof(job->query), (size_t)n - OPT_BARE,
+							  DNS_OPTION_ECS, r->ecs, r->ecs_len);
 	/* other transports are not open to who guesses */
 	job->cased = o->case_randomization && via == &upstream_udp && !job->small &&
 		     bend_letters(job->query + DNS_HEADER, key->name_len);

@@ -137,6 +137,8 @@ struct upstream_request {
 	const struct dns_key *key;
 	upstream_done done;
 	void *arg;
+	const uint8_t *ecs;		/* data of a client's subnet option to send along; NULL: none */
+	uint16_t ecs_len;
 	/* for the asker to read in done */
 	unsigned server;		/* which answered last */
 	bool tcp;			/* not over UDP */

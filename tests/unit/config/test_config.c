@@ -148,6 +148,7 @@ static const struct bad {
 	{ "control character", "cache:\n  # \x01\n  entries: 500\n", 2, "", "not YAML: control characters", 1 },
 	{ "version of more than 63 octets", "server: { version: \"0123456789012345678901234567890123456789012345678901234567890123\" }\n", 1,
 	  "server.version", "a text of at most 63 octets", 1 },
+	{ "unknown word for subnets", "upstreams: { ecs: add }\n", 1, "upstreams.ecs", "strip or forward", 1 },
 	{ "special zone that is no name", "upstreams: { forward_special: [\"a..b\"] }\n", 1, "upstreams.forward_special[0]", "a name of the DNS", 1 },
 	{ "broken UTF-8", "state: /a\nserver:\n  user: \xc3\x28\n", 3, "", "not YAML", 1 },
 	{ "alias without an anchor", "state: *x\n", 1, "", "not YAML", 1 },

@@ -93,7 +93,7 @@ int rig_ask(struct rig *r, struct asked *a, unsigned i)
 					      "%cn%05u%cexample", 6, i % 100000, 7) + 1);
 	a->key.qtype = 1;
 	a->rig = r;
-	a->req = (struct upstream_request){ .key = &a->key, .done = on_done };
+	a->req = (struct upstream_request){ .key = &a->key, .done = on_done, .ecs = a->req.ecs, .ecs_len = a->req.ecs_len };
 	r->asking = true;
 	err = upstream_ask(r->up, &a->req);
 	r->asking = was_asking;

@@ -193,6 +193,7 @@ static void serve_udp(struct stub *s)
 	}
 	s->udp_queries++;
 	look(s, buf);
+	memcpy(s->last, buf, sizeof(s->last));
 	edns = buf[11] == 1;
 	if (edns)
 		s->with_edns++;

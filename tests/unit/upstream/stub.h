@@ -59,6 +59,7 @@ struct stub {
 	_Atomic unsigned letters, capitals;	/* of questions, UDP and TCP */
 	uint16_t ports[STUB_SEEN];	/* of the first queries over UDP: read them after stub_stop() */
 	uint16_t ids[STUB_SEEN];
+	uint8_t last[512];		/* the last query over UDP, zero behind it */
 	/* its own */
 	pthread_t thread;
 	int udp, other, listener;

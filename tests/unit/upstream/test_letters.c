@@ -195,6 +195,29 @@ static void do_is_not_asked_of_who_must_not_be(void **state)
 	end(&r, &s);
 }
 
+/* Nothing but that: the OPT is as always, and the option ends the query. */
+static void a_subnet_goes_along_and_only_with_edns(void **state)
+{
+	static const uint8_t subnet[] = { 0, 1, 24, 0, 192, 0, 2 };
+	static const uint8_t opt[] = { 0, 0, 41, 0x04, 0xd0, 0, 0, 0x80, 0, 0, 11, 0, 8, 0, 7, 0, 1, 24, 0, 192, 0, 2, 0 };
+	static const uint8_t none[32];
+	struct asked a = { .req = { .ecs = subnet, .ecs_len = sizeof(subnet) } };
+	struct stub s;
+	struct rig r;
+
+	stub_start(&s, "127.0.0.1", 1, STUB_ANSWER);
+	begin(&r, &s, true, false, ENDPOINT_DNS);
+	assert_int_equal(rig_ask(&r, &a, 1), 0);
+	rig_run(&r, 1);
+	assert_memory_equal(s.last + 12 + 16 + 4, opt, sizeof(opt));
+	s.mode = STUB_FORMERR_EDNS;
+	assert_int_equal(rig_ask(&r, &a, 2), 0);
+	rig_run(&r, 2);
+	assert_int_equal(a.tag, 1);
+	assert_memory_equal(s.last + 12 + 16 + 4, none, sizeof(none));
+	end(&r, &s);
+}
+
 #define ROW(f) { #f, f, NULL, NULL, NULL }
 
 int main(void)
@@ -207,6 +230,7 @@ int main(void)
 		ROW(other_letters_once_in_a_while_change_nothing),
 		ROW(an_error_without_question_needs_no_letters),
 		ROW(small_letters_are_for_ten_minutes),
+		ROW(a_subnet_goes_along_and_only_with_edns),
 		ROW(do_is_asked_though_nobody_set_it),
 		ROW(do_is_not_asked_of_who_must_not_be),
 	};
