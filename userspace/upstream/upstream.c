@@ -29,6 +29,7 @@
 #define ROUNDS       2
 #define PROBE_MS     1000		/* that a probe, and a stray, has */
 #define STRAYS_MAX   64
+#define LOOK_MS      1		/* 0 would be due again before the loop looks at its sockets */
 
 static const struct count_row rows[] = { COUNT_ROWS(UPSTREAM_COUNTERS) };
 static COUNT_SET(counters, rows);
@@ -205,6 +206,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 		job->query_len = (uint16_t)n;
 		n = via->send(job);
 	}
+	job->late = false;
 	job->send_err = n;
 	job->via = n ? NULL : via;
 	if (job->ask)
@@ -304,6 +306,11 @@ static void on_race(uv_timer_t *t)
 {
 	struct upstream_ask *ask = t->data;
 
+	if (!ask->late) {
+		ask->late = true;
+		uv_timer_start(t, on_race, LOOK_MS, 0);
+		return;
+	}
 	if (upstream_ask_legs(ask) == 1 && ask->turn < ask->plan.wells && next_server(ask) != -ENOENT && upstream_ask_legs(ask) == UPSTREAM_LEGS)
 		count_one(ask->up->count, COUNT_upstream_races);
 }
@@ -315,6 +322,12 @@ static void on_timer(uv_timer_t *t)
 	struct upstream *u = job->up;
 	char why[64];
 
+	/* A loop that was held up runs its timers before it looks at its sockets. */
+	if (!job->send_err && !job->late) {
+		job->late = true;
+		uv_timer_start(t, on_timer, LOOK_MS, 0);
+		return;
+	}
 	if (job->send_err) {
 		if (*job->why)
 			upstream_job_refused(job, job->send_err, job->why);
@@ -426,6 +439,20 @@ static void mark_responded(struct upstream_ask *ask, unsigned server)
 			ask->responded |= 1U << i;
 }
 
+static bool knows_edns(const struct upstream_job *job, unsigned rcode)
+{
+	return job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP;
+}
+
+/* A response for nobody: to a probe, or behind another server's. */
+static void on_stray(struct upstream_job *job, bool edns)
+{
+	if (!job->probe)
+		count_one(job->up->count, COUNT_upstream_late);
+	told(job, UPSTREAM_ANSWERED, edns, NULL);
+	upstream_job_put(job);
+}
+
 static void on_failure(struct upstream_job *job, unsigned rcode, const struct upstream_transport *via,
 		       const uint8_t *msg, size_t size)
 {
@@ -433,27 +460,22 @@ static void on_failure(struct upstream_job *job, unsigned rcode, const struct up
 	struct upstream *u = job->up;
 	char text[16];
 
-	if (!job->probe && asked_again(job, rcode, via))
+	if (job->probe) {		/* it lives, and may have its reasons not to speak of the root */
+		on_stray(job, knows_edns(job, rcode));
+		return;
+	}
+	if (asked_again(job, rcode, via))
 		return;
 	count_one(u->count, COUNT_upstream_failures);
 	told(job, rcode == DNS_REFUSED ? UPSTREAM_REFUSED : UPSTREAM_SERVFAIL,
-	     job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP, rcode_text(rcode, text, sizeof(text)));
+	     knows_edns(job, rcode), rcode_text(rcode, text, sizeof(text)));
 	if (ask) {
 		mark_responded(ask, job->server);
 		keep_failure(ask, job, via, msg, size);
-	} else if (!job->probe) {
+	} else {
 		count_one(u->count, COUNT_upstream_late);
 	}
 	job_over(job, -EBADMSG);
-}
-
-/* An answer for nobody: to a probe, or behind another server's. */
-static void on_stray(struct upstream_job *job)
-{
-	if (!job->probe)
-		count_one(job->up->count, COUNT_upstream_late);
-	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
-	upstream_job_put(job);
 }
 
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size)
@@ -471,7 +493,7 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	if (job->without_edns && upstream_pool_set_plain(u->pool, job->server, uv_now(u->loop)) && job->guessed)
 		probe(u, job->server);
 	if (!ask) {
-		on_stray(job);
+		on_stray(job, job->edns);
 		return;
 	}
 	if (flags & DNS_TC && via == &upstream_udp) {
@@ -547,9 +569,10 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	r->tcp = false;
 	err = next_server(ask);
 	if (upstream_ask_legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
+		ask->late = false;
 		if (plan.race_ms)
 			uv_timer_start(&ask->race, on_race, plan.race_ms, 0);
-		if (measure >= 0 && !is_asked(ask, (unsigned)measure))
+		if (measure >= 0)
 			probe(u, (unsigned)measure);
 		return 0;
 	}
