@@ -197,6 +197,8 @@ static void refused_after_a_while_is_asked_on_a_fresh_connection(void **state)
 	}
 	assert_int_equal(p.conns, 3);
 	assert_int_equal(p.queries, 9);
+	rig_run_ms(&r, 50);
+	assert_int_equal(p.open, 1);		/* those that had enough are left */
 	assert_int_equal(rig_count(&r, COUNT_upstream_failures), 0);
 	finish(&r, &p, 1);
 }
