@@ -98,6 +98,10 @@ static int do_option(struct world *w, struct statement *s)
 		w->config->cache_max_ttl = value;
 	else if (strcmp(name, "negative_ttl_max") == 0)
 		w->config->cache_negative_ttl_max = value;
+	else if (strcmp(name, "failure_ttl") == 0)
+		w->config->cache_failure_ttl = value;
+	else if (strcmp(name, "nxdomain_covers_descendants") == 0)
+		w->config->cache_nxdomain_covers_descendants = value;
 	else if (strcmp(name, "servers") == 0)
 		w->config->upstreams_servers.count = value;
 	else
@@ -335,7 +339,7 @@ static int compare_records(const struct statement *s, const ldns_pkt *p)
 		if (ldns_rr_new_frm_str(&rr, s->record[i] + (auth ? 5 : 0), 0, NULL, NULL) != LDNS_STATUS_OK)
 			return wrong("no record: %s", s->record[i]);
 		for (j = 0; j < ldns_rr_list_rr_count(list) && !found; j++)
-			found = ldns_rr_compare(ldns_rr_list_rr(list, j), rr) == 0 &&
+			found = (!has(s, "ordered") || j == i) && ldns_rr_compare(ldns_rr_list_rr(list, j), rr) == 0 &&
 				ldns_rr_ttl(ldns_rr_list_rr(list, j)) == ldns_rr_ttl(rr);
 		ldns_rr_free(rr);
 		if (!found)

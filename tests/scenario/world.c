@@ -79,7 +79,7 @@ struct world *world_new(void)
 	w->config->access_default = CONFIG_ACCESS_ALLOW;
 	w->config->access_allow.count = 0;
 	w->resolver = (struct resolver){
-		.cache = cache_new(1000),
+		.cache = cache_new(1000, 0),
 		.flights = flights_new(1000),
 		.upstream = { .ask = fake_ask, .ctx = w },
 		.kern = { .publish = fake_publish, .holds = fake_holds, .ctx = w },
@@ -256,9 +256,10 @@ static void derive(struct snapshot *s)
 	s->ttl.min = f->cache_min_ttl;
 	s->ttl.max = f->cache_max_ttl;
 	s->ttl.negative_max = f->cache_negative_ttl_max;
-	s->ttl.failure = 5;
+	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
 static void block_as(const struct config *f, struct mr_block *ret)
@@ -286,6 +287,8 @@ static struct config *copy_config(const struct config *from)
 	to->cache_negative_ttl_max = from->cache_negative_ttl_max;
 	to->fastpath_admit_after = from->fastpath_admit_after;
 	to->cache_prefetch = from->cache_prefetch;
+	to->cache_failure_ttl = from->cache_failure_ttl;
+	to->cache_nxdomain_covers_descendants = from->cache_nxdomain_covers_descendants;
 	return to;
 }
 

@@ -7,8 +7,6 @@
 #include "maps/block.h"
 #include "maps/config.h"
 
-#define FAILURE_TTL 5			/* seconds that a failure is remembered (RFC 9520 section 3.2) */
-
 static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
@@ -20,9 +18,10 @@ static void derive(struct snapshot *s)
 	s->ttl.min = f->cache_min_ttl;
 	s->ttl.max = f->cache_max_ttl;
 	s->ttl.negative_max = f->cache_negative_ttl_max;
-	s->ttl.failure = FAILURE_TTL;
+	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
 int snapshot_make(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)

@@ -142,8 +142,10 @@ int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, cons
 	} else {
 		put_front(&w, q, flags, a->answers, a->authorities);
 		put(&w, a->body, a->body_len);
-		if (w.len <= size)
+		if (w.len <= size) {
+			dns_answer_rotate(a, atomic_load_explicit(&a->asked, memory_order_relaxed) - 1U, buf + start);
 			age_ttls(a, now_ns, buf + start);
+		}
 	}
 	if (q->edns.present)
 		put_opt(&w, q->edns.dnssec_ok, a->rcode, a->ede);

@@ -288,6 +288,7 @@ static void make_image(const struct answers *a, const struct dns_answer *from, b
 		h->refresh_ms = refresh_ms > REFRESH_MIN_MS ? refresh_ms : REFRESH_MIN_MS;
 	memcpy(img->byte + mr_answer_name(from->key.name_len), from->key.name, from->key.name_len);
 	memcpy(body, from->body, from->body_len);
+	dns_answer_rotate(from, a->stamp, body);
 	h->body_sum = mr_body_sum(body, from->body_len);
 	h->head_sum = mr_answer_sum(h);
 }

@@ -66,6 +66,7 @@ struct query {
 	bool blocked;
 	bool withheld;			/* a type that the group does not get: no data */
 	bool stump;			/* over UDP only "ask over TCP" */
+	bool covered;			/* answered by what is known of a name above */
 	bool refresh;			/* made to renew an answer before it dies */
 	/* the result */
 	uint8_t *reply;			/* in the arena */

@@ -37,6 +37,7 @@ struct snapshot {
 	struct dns_ttl_limits ttl;
 	unsigned admit_after;
 	bool prefetch;
+	bool nxdomain_covers;		/* an NXDOMAIN is one for all types, and for names below */
 };
 
 struct snapshot *snapshot_ref(struct snapshot *s);

@@ -111,6 +111,19 @@ static enum step_result recursion_check(struct query *q, uint64_t now_ns)
 	return refuse(q, DNS_EDE_NOT_AUTHORITATIVE);
 }
 
+/* A name of which one above does not exist does not exist either (RFC 8020). */
+static bool look_above(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+	struct dns_answer *above = q->snapshot->nxdomain_covers ? cache_get_above(r->cache, &q->key, now_ns) : NULL;
+
+	if (!above)
+		return false;
+	q->covered = !dns_answer_for(above, &q->key, &q->answer);
+	dns_answer_unref(above);
+	return q->covered;
+}
+
 static enum step_result cache_look(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
@@ -118,11 +131,11 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 	if (q->refresh)
 		return STEP_NEXT;
 	q->answer = q->hash ? cache_get_hashed(r->cache, &q->key, q->hash, now_ns) : cache_get(r->cache, &q->key, now_ns);
-	if (!q->answer)
+	if (!q->answer && !look_above(q, now_ns))
 		return STEP_NEXT;
 	count_one(r->count, COUNT_queries_cached);
 	q->source = QUERY_BY_CACHE;
-	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns))
+	if (q->snapshot->prefetch && !q->covered && resolver_nears_end(q->answer, now_ns))
 		resolver_refresh(r, &q->key, now_ns);
 	return STEP_DONE;
 }
@@ -165,9 +178,12 @@ static enum step_result forward(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
-static bool is_result(const struct dns_answer *a)
+/* Does it say that the very name asked for is not there, and may others be answered with that? */
+static bool is_cut(const struct query *q)
 {
-	return a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN;
+	const struct dns_answer *a = q->answer;
+
+	return q->snapshot->nxdomain_covers && a->rcode == DNS_NXDOMAIN && !a->answers && a->ttl;
 }
 
 /* Keep what came, and let those go on who waited for it. */
@@ -180,11 +196,15 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 	if (q->source == QUERY_BY_NONE)
 		q->source = QUERY_BY_UPSTREAM;
 	/*
-	 * A failed refresh must not take the place of an answer that still lives; a shared
-	 * answer is kept by who brought it.
+	 * A shared answer is kept by who brought it.  The cache does not let a failure take
+	 * the place of an answer that still may be given.
 	 */
-	if (!q->shared && q->answer->ttl && (is_result(q->answer) || !q->refresh))
-		cache_put(r->cache, q->answer, now_ns);
+	if (q->shared)
+		return STEP_NEXT;
+	q->answer->cut = is_cut(q);
+	if (!dns_answer_is_result(q->answer))
+		cache_failed(r->cache, &q->key, now_ns);
+	cache_put(r->cache, q->answer, now_ns);
 	return STEP_NEXT;
 }
 
@@ -256,18 +276,30 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
+/* A cut that was asked for with another type is an answer to the question in hand too. */
+static void give_to_kernel(struct query *q, const struct dns_answer *a)
+{
+	struct resolver *r = q->resolver;
+	struct dns_answer *own = NULL;
+
+	if (a->cut && a->key.qtype != q->key.qtype && dns_answer_for(a, &q->key, &own))
+		return;
+	r->kern.publish(r->kern.ctx, own ? own : a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation);
+	dns_answer_unref(own);
+}
+
 /* The kernel takes over what has been asked often enough, and what it asked us to renew. */
 static enum step_result publish(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
 	const struct dns_answer *a = q->answer;
 
-	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
+	if (!a || q->silent || !a->ttl || !dns_answer_is_result(a) || q->covered || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
 	if (q->verdict.rewrites || (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key)))
 		return STEP_NEXT;
 	if (q->refresh || a->asked >= q->snapshot->admit_after)
-		r->kern.publish(r->kern.ctx, a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation);
+		give_to_kernel(q, a);
 	return STEP_NEXT;
 }
 
