@@ -47,6 +47,8 @@ static void print_event(const json_t *e)
 	}
 	printf("%-16s %-6s %-3s  %-15s  %-5s %-30s %-8s %s", clock, ctl_text(e, "by"), ctl_text(e, "protocol"),
 	       ctl_text(e, "client"), ctl_text(e, "type"), ctl_text(e, "name"), ctl_text(e, "rcode"), ctl_text(e, "source"));
+	if (json_is_true(json_object_get(e, "stale")))
+		printf(", stale");
 	if (*verdict && strcmp(verdict, "none"))
 		printf(", %s", verdict);
 	if (*list)

@@ -98,6 +98,12 @@ static int do_option(struct world *w, struct statement *s)
 		w->config->cache_max_ttl = value;
 	else if (strcmp(name, "negative_ttl_max") == 0)
 		w->config->cache_negative_ttl_max = value;
+	else if (strcmp(name, "serve_stale") == 0)
+		w->config->cache_serve_stale_enabled = value;
+	else if (strcmp(name, "stale_max_age") == 0)
+		w->config->cache_serve_stale_max_age = value;
+	else if (strcmp(name, "stale_ttl") == 0)
+		w->config->cache_serve_stale_ttl = value;
 	else if (strcmp(name, "failure_ttl") == 0)
 		w->config->cache_failure_ttl = value;
 	else if (strcmp(name, "nxdomain_covers_descendants") == 0)
@@ -453,7 +459,15 @@ static int do_refresh(struct world *w, struct statement *s)
 
 static int do_time(struct world *w, struct statement *s)
 {
-	w->now_ns += (uint64_t)(strtod(s->word[1], NULL) * (double)SECOND);
+	uint64_t until = w->now_ns + (uint64_t)(strtod(s->word[1], NULL) * (double)SECOND), at;
+
+	while (w->alarm_ns && w->alarm_ns <= until) {
+		at = w->alarm_ns;
+		w->alarm_ns = 0;
+		w->now_ns = at > w->now_ns ? at : w->now_ns;
+		resolver_alarm(&w->resolver, w->now_ns);
+	}
+	w->now_ns = until;
 	return 0;
 }
 

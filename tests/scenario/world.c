@@ -24,11 +24,11 @@ static int fake_ask(void *ctx, struct query *q)
 	return 0;
 }
 
-static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation)
+static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation, bool admit)
 {
 	struct world *w = ctx;
 
-	if (w->publishes < WORLD_ASKS)
+	if (admit && w->publishes < WORLD_ASKS)
 		dns_answer_key(a, &w->published[w->publishes++]);
 }
 
@@ -40,6 +40,13 @@ static bool fake_holds(void *ctx, const struct dns_key *key)
 
 static void fake_answered(void *ctx, const struct query *q)
 {
+}
+
+static void fake_alarm(void *ctx, uint64_t at_ns)
+{
+	struct world *w = ctx;
+
+	w->alarm_ns = at_ns;
 }
 
 static void fake_wake(void *ctx, struct query *q)
@@ -83,7 +90,7 @@ struct world *world_new(void)
 		.flights = flights_new(1000),
 		.upstream = { .ask = fake_ask, .ctx = w },
 		.kern = { .publish = fake_publish, .holds = fake_holds, .ctx = w },
-		.events = { .answered = fake_answered, .wake = fake_wake, .ctx = w },
+		.events = { .answered = fake_answered, .wake = fake_wake, .alarm = fake_alarm, .ctx = w },
 		.owner = w,
 	};
 	if (resolver_init(&w->resolver)) {
@@ -259,6 +266,7 @@ static void derive(struct snapshot *s)
 	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->stale_ttl = f->cache_serve_stale_enabled ? f->cache_serve_stale_ttl : 0;
 	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
@@ -287,6 +295,9 @@ static struct config *copy_config(const struct config *from)
 	to->cache_negative_ttl_max = from->cache_negative_ttl_max;
 	to->fastpath_admit_after = from->fastpath_admit_after;
 	to->cache_prefetch = from->cache_prefetch;
+	to->cache_serve_stale_enabled = from->cache_serve_stale_enabled;
+	to->cache_serve_stale_max_age = from->cache_serve_stale_max_age;
+	to->cache_serve_stale_ttl = from->cache_serve_stale_ttl;
 	to->cache_failure_ttl = from->cache_failure_ttl;
 	to->cache_nxdomain_covers_descendants = from->cache_nxdomain_covers_descendants;
 	return to;
@@ -320,6 +331,7 @@ int world_snapshot(struct world *w)
 	}
 	derive(s);
 	block_as(s->config, &w->group[0].block);
+	cache_keep_stale(w->resolver.cache, s->stale_ttl ? s->config->cache_serve_stale_max_age * SECOND : 0);
 	resolver_set_snapshot(&w->resolver, s);
 	w->running = true;
 	return 0;

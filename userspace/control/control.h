@@ -271,6 +271,7 @@ struct control_event {
 	uint32_t latency_us;		/* of the daemon's answers; 0 for the kernel's */
 	bool kernel;
 	bool tcp;
+	bool stale;			/* what was over, since no server answered */
 	char source[12];		/* "filter", "cache", "zone", "upstream", "self" */
 	char verdict[20];		/* "none", "block", "allow" ... */
 	char list[64];

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "control/internal.h"
 #include "maps/block.h"
 #include "maps/config.h"
@@ -21,6 +22,7 @@ static void derive(struct snapshot *s)
 	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->stale_ttl = f->cache_serve_stale_enabled ? f->cache_serve_stale_ttl : 0;
 	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
@@ -104,9 +106,18 @@ static void hand_over(struct control *c, struct snapshot *s)
 	snapshot_unref(old);
 }
 
+static void serve_stale(struct control *c, const struct snapshot *s)
+{
+	uint64_t ns = s->stale_ttl ? s->config->cache_serve_stale_max_age * CLOCK_S : 0;
+
+	cache_keep_stale(c->cache, ns);
+	kern_serve_stale(c->kern, ns, s->stale_ttl);
+}
+
 void snapshot_apply(struct control *c, struct snapshot *s)
 {
 	kern_configure(c->kern, s->udp.recursion);
+	serve_stale(c, s);
 	publish_groups(c, &s->config->groups);
 	take_source_names(c, s->config);
 	hand_over(c, s);

@@ -77,6 +77,25 @@ out:
 	return err;
 }
 
+int dns_answer_stale(const struct dns_answer *a, const struct dns_key *key, uint32_t ttl, uint64_t now_ns,
+		     struct dns_answer **ret)
+{
+	struct dns_answer *made;
+	int err = dns_answer_for(a, key, &made);
+	unsigned i;
+
+	if (err)
+		return err;
+	for (i = 0; i < made->ttls; i++)	/* nobody else has it yet */
+		dns_put32((uint8_t *)(uintptr_t)made->body + dns_answer_ttls(made)[i], ttl);
+	made->ttl = ttl;
+	made->born_ns = now_ns;
+	atomic_init(&made->asked, atomic_load_explicit(&a->asked, memory_order_relaxed));	/* whose turn it is */
+	made->ede = a->rcode == DNS_NXDOMAIN ? DNS_EDE_STALE_NXDOMAIN : DNS_EDE_STALE;
+	*ret = made;
+	return 0;
+}
+
 /* ---- in another order ---- */
 
 /* Neighbouring records of one size. */

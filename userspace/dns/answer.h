@@ -140,6 +140,13 @@ static inline bool dns_answer_is_result(const struct dns_answer *a)
 int dns_answer_for(const struct dns_answer *a, const struct dns_key *key, struct dns_answer **ret);
 
 /**
+ * Make an answer to @key out of @a, whose time is over: all TTLs @ttl, and an EDE that says so (RFC 8767, RFC 8914
+ * sections 4.4 and 4.20).  Errors as dns_answer_for().
+ */
+int dns_answer_stale(const struct dns_answer *a, const struct dns_key *key, uint32_t ttl, uint64_t now_ns,
+		     struct dns_answer **ret);
+
+/**
  * Turn the records of the type asked for in @body, a copy of the answer's, so
  * that the one numbered @by (modulo their number) comes first.
  *

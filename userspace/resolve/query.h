@@ -59,6 +59,7 @@ struct query {
 	bool paused;			/* blocks are lifted for this client or its group */
 	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
+	struct dns_answer *stale;	/* a reference: to be given when renewing it fails or takes too long */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
 	int rcode;			/* of an answer without records: -1 while unknown */
@@ -67,6 +68,7 @@ struct query {
 	bool withheld;			/* a type that the group does not get: no data */
 	bool stump;			/* over UDP only "ask over TCP" */
 	bool covered;			/* answered by what is known of a name above */
+	bool gave_stale;		/* answered with what was over */
 	bool refresh;			/* made to renew an answer before it dies */
 	/* the result */
 	uint8_t *reply;			/* in the arena */
@@ -81,6 +83,9 @@ struct query {
 	unsigned aliases;
 	struct flight *flight;		/* the one it leads */
 	struct query *next_waiter;	/* in the flight it waits for */
+	bool is_late;			/* it is in the resolver's list of those who wait no longer than until late_ns */
+	uint64_t late_ns;
+	struct query *late_next, *late_before;
 	void *wake_slot[3];		/* the other side's of resolve_events.wake */
 	struct arena arena;
 	char first[3072];		/* the arena's first block; never cleared */

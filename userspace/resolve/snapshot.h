@@ -37,6 +37,7 @@ struct snapshot {
 	struct dns_ttl_limits ttl;
 	unsigned admit_after;
 	bool prefetch;
+	uint32_t stale_ttl;		/* of what is given behind its end; 0: nothing is */
 	bool nxdomain_covers;		/* an NXDOMAIN is one for all types, and for names below */
 };
 

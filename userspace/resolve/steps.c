@@ -14,6 +14,7 @@
 #include "resolve/policy.h"
 #include "resolve/resolver.h"
 #include "resolve/rewrite.h"
+#include "resolve/stale.h"
 #include "resolve/steps.h"
 
 #define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
@@ -135,7 +136,7 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 		return STEP_NEXT;
 	count_one(r->count, COUNT_queries_cached);
 	q->source = QUERY_BY_CACHE;
-	if (q->snapshot->prefetch && !q->covered && resolver_nears_end(q->answer, now_ns))
+	if (q->snapshot->prefetch && !q->covered && resolver_nears_end(q->answer, now_ns) && !stale_rests(q->answer, now_ns))
 		resolver_refresh(r, &q->key, now_ns);
 	return STEP_DONE;
 }
@@ -146,6 +147,8 @@ static enum step_result coalesce(struct query *q, uint64_t now_ns)
 
 	if (seat == FLIGHT_ALONE)
 		count_one(q->resolver->count, COUNT_flights_full);
+	if (seat == FLIGHT_ALONE && q->stale && stale_give(q, now_ns))
+		return STEP_DONE;	/* its renewal, alone as well, is under way */
 	if (seat != FLIGHT_WAITS)
 		return STEP_NEXT;
 	if (q->refresh) {		/* somebody asks already: that will renew it */
@@ -153,6 +156,7 @@ static enum step_result coalesce(struct query *q, uint64_t now_ns)
 		return STEP_DONE;
 	}
 	count_one(q->resolver->count, COUNT_queries_coalesced);
+	stale_wait(q, now_ns);
 	return STEP_WAIT;
 }
 
@@ -199,12 +203,14 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 	 * A shared answer is kept by who brought it.  The cache does not let a failure take
 	 * the place of an answer that still may be given.
 	 */
-	if (q->shared)
-		return STEP_NEXT;
-	q->answer->cut = is_cut(q);
-	if (!dns_answer_is_result(q->answer))
-		cache_failed(r->cache, &q->key, now_ns);
-	cache_put(r->cache, q->answer, now_ns);
+	if (!q->shared) {
+		q->answer->cut = is_cut(q);
+		if (!dns_answer_is_result(q->answer))
+			cache_failed(r->cache, &q->key, now_ns);
+		cache_put(r->cache, q->answer, now_ns);
+	}
+	if (!dns_answer_is_result(q->answer) && !q->flight)
+		stale_give(q, now_ns);
 	return STEP_NEXT;
 }
 
@@ -277,14 +283,15 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 }
 
 /* A cut that was asked for with another type is an answer to the question in hand too. */
-static void give_to_kernel(struct query *q, const struct dns_answer *a)
+static void give_to_kernel(struct query *q, const struct dns_answer *a, bool admit)
 {
 	struct resolver *r = q->resolver;
 	struct dns_answer *own = NULL;
 
 	if (a->cut && a->key.qtype != q->key.qtype && dns_answer_for(a, &q->key, &own))
 		return;
-	r->kern.publish(r->kern.ctx, own ? own : a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation);
+	r->kern.publish(r->kern.ctx, own ? own : a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation,
+			admit);
 	dns_answer_unref(own);
 }
 
@@ -293,13 +300,16 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
 	const struct dns_answer *a = q->answer;
+	bool admit;
 
-	if (!a || q->silent || !a->ttl || !dns_answer_is_result(a) || q->covered || q->key.qtype == DNS_ANY)
+	if (!a || q->silent || !dns_answer_is_result(a) || q->covered || q->gave_stale || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
 	if (q->verdict.rewrites || (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key)))
 		return STEP_NEXT;
-	if (q->refresh || a->asked >= q->snapshot->admit_after)
-		give_to_kernel(q, a);
+	admit = a->ttl && (q->refresh || a->asked >= q->snapshot->admit_after);
+	/* one that comes from upstream ends what the kernel may have had before, admitted or not */
+	if (admit || q->source == QUERY_BY_UPSTREAM)
+		give_to_kernel(q, a, admit);
 	return STEP_NEXT;
 }
 
@@ -325,6 +335,7 @@ static const struct step {
 	{ "any",       any,             false },
 	{ "recursion", recursion_check, false },
 	{ "cache",     cache_look,      false },
+	{ "stale",     stale_look,      false },
 	{ "coalesce",  coalesce,        false },
 	{ "forward",   forward,         false },
 	{ "store",     store,           false },

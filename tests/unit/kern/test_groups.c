@@ -329,7 +329,7 @@ static void put_judged(struct kern *k, bool asks, uint32_t generation)
 	uint64_t now = clock_coarse_ns();
 	struct dns_answer *a = make_a("www.example", 300, now);
 
-	kern_answer_put(k, a, asks, generation, now);
+	kern_answer_put(k, a, asks, generation, true, now);
 	dns_answer_unref(a);
 }
 
@@ -375,7 +375,7 @@ static void a_chain_with_a_blocked_link_is_blocked_in_the_kernel(void **state)
 
 	kern_enable(k, true);
 	kern_groups_publish(k, &nxdomain, 1);
-	kern_answer_put(k, a, false, view.generation, now);
+	kern_answer_put(k, a, false, view.generation, true, now);
 	dns_answer_unref(a);
 	r = ask(k, "alias.example", CLIENT);
 	assert_int_equal(r.why.stat, MR_STAT_blocked);
