@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * millctl_do.c - flush, reload and tail.
+ * millctl_do.c - reload and tail.
  */
 #include <stdio.h>
 #include <string.h>
 #include "tools/millctl.h"
-
-static int show_flushed(struct ctl *c, const json_t *o)
-{
-	printf("forgotten: %s answers in the kernel, %s in the daemon\n", show_number(ctl_number(o, "kernel")),
-	       show_number(ctl_number(o, "cache")));
-	return CTL_OK;
-}
-
-int ctl_flush(struct ctl *c)
-{
-	char path[3 * 2048];
-
-	if (!ctl_path(path, sizeof(path), "/flush", "name", c->arg, NULL)) {
-		fprintf(stderr, "millctl: the name is too long\n");
-		return CTL_USAGE;
-	}
-	return ctl_show(c, "POST", path, show_flushed);
-}
 
 static int show_reloaded(struct ctl *c, const json_t *o)
 {

@@ -33,6 +33,10 @@ json_t *render_stats(const struct control_stats *s);
 json_t *render_memory(const struct control_memory *m);
 json_t *render_lists(const struct control_list *l, unsigned count);
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w);
+/* A whole message, for programs and for people; null when @size is 0. */
+json_t *render_message(const uint8_t *msg, size_t size);
+json_t *render_cache(const struct control_cache *c);
+json_t *render_cached(const uint8_t *name, const struct control_cached *list, unsigned count);
 json_t *render_event(const struct control_event *e);
 json_t *render_rules(const struct config *c);
 json_t *render_rewrites(const struct config *c);
