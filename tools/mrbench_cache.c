@@ -48,7 +48,7 @@ static int fill(struct answers *a)
 	int err = 0;
 
 	/* More than there are names: shards do not fill alike. */
-	a->cache = cache_new(a->domains + a->domains / 8 + 4096);
+	a->cache = cache_new(a->domains + a->domains / 8 + 4096, 0);
 	if (!a->cache)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->domains && !err; i++) {

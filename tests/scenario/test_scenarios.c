@@ -112,6 +112,16 @@ static int do_option(struct world *w, struct statement *s)
 		snprintf(w->config->server_version, sizeof(w->config->server_version), "%s", s->word[2]);
 	else if (strcmp(name, "identity") == 0)
 		snprintf(w->config->server_identity, sizeof(w->config->server_identity), "%s", s->word[2]);
+	else if (strcmp(name, "serve_stale") == 0)
+		w->config->cache_serve_stale_enabled = value;
+	else if (strcmp(name, "stale_max_age") == 0)
+		w->config->cache_serve_stale_max_age = value;
+	else if (strcmp(name, "stale_ttl") == 0)
+		w->config->cache_serve_stale_ttl = value;
+	else if (strcmp(name, "failure_ttl") == 0)
+		w->config->cache_failure_ttl = value;
+	else if (strcmp(name, "nxdomain_covers_descendants") == 0)
+		w->config->cache_nxdomain_covers_descendants = value;
 	else if (strcmp(name, "servers") == 0)
 		w->config->upstreams_servers.count = value;
 	else
@@ -386,7 +396,7 @@ static int compare_records(const struct statement *s, const ldns_pkt *p)
 		if (ldns_rr_new_frm_str(&rr, s->record[i] + (auth ? 5 : 0), 0, NULL, NULL) != LDNS_STATUS_OK)
 			return wrong("no record: %s", s->record[i]);
 		for (j = 0; j < ldns_rr_list_rr_count(list) && !found; j++)
-			found = ldns_rr_compare(ldns_rr_list_rr(list, j), rr) == 0 &&
+			found = (!has(s, "ordered") || j == i) && ldns_rr_compare(ldns_rr_list_rr(list, j), rr) == 0 &&
 				ldns_rr_ttl(ldns_rr_list_rr(list, j)) == ldns_rr_ttl(rr);
 		ldns_rr_free(rr);
 		if (!found)
@@ -512,7 +522,15 @@ static int do_refresh(struct world *w, struct statement *s)
 
 static int do_time(struct world *w, struct statement *s)
 {
-	w->now_ns += (uint64_t)(strtod(s->word[1], NULL) * (double)SECOND);
+	uint64_t until = w->now_ns + (uint64_t)(strtod(s->word[1], NULL) * (double)SECOND), at;
+
+	while (w->alarm_ns && w->alarm_ns <= until) {
+		at = w->alarm_ns;
+		w->alarm_ns = 0;
+		w->now_ns = at > w->now_ns ? at : w->now_ns;
+		resolver_alarm(&w->resolver, w->now_ns);
+	}
+	w->now_ns = until;
 	return 0;
 }
 

@@ -24,11 +24,11 @@ static int fake_ask(void *ctx, struct query *q)
 	return 0;
 }
 
-static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation)
+static void fake_publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation, bool admit)
 {
 	struct world *w = ctx;
 
-	if (w->publishes < WORLD_ASKS)
+	if (admit && w->publishes < WORLD_ASKS)
 		dns_answer_key(a, &w->published[w->publishes++]);
 }
 
@@ -40,6 +40,13 @@ static bool fake_holds(void *ctx, const struct dns_key *key)
 
 static void fake_answered(void *ctx, const struct query *q)
 {
+}
+
+static void fake_alarm(void *ctx, uint64_t at_ns)
+{
+	struct world *w = ctx;
+
+	w->alarm_ns = at_ns;
 }
 
 static void fake_wake(void *ctx, struct query *q)
@@ -79,11 +86,11 @@ struct world *world_new(void)
 	w->config->access_default = CONFIG_ACCESS_ALLOW;
 	w->config->access_allow.count = 0;
 	w->resolver = (struct resolver){
-		.cache = cache_new(1000),
+		.cache = cache_new(1000, 0),
 		.flights = flights_new(1000),
 		.upstream = { .ask = fake_ask, .ctx = w },
 		.kern = { .publish = fake_publish, .holds = fake_holds, .ctx = w },
-		.events = { .answered = fake_answered, .wake = fake_wake, .ctx = w },
+		.events = { .answered = fake_answered, .wake = fake_wake, .alarm = fake_alarm, .ctx = w },
 		.owner = w,
 	};
 	if (resolver_init(&w->resolver)) {
@@ -256,9 +263,11 @@ static void derive(struct snapshot *s)
 	s->ttl.min = f->cache_min_ttl;
 	s->ttl.max = f->cache_max_ttl;
 	s->ttl.negative_max = f->cache_negative_ttl_max;
-	s->ttl.failure = 5;
+	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->stale_ttl = f->cache_serve_stale_enabled ? f->cache_serve_stale_ttl : 0;
+	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
 static void block_as(const struct config *f, struct mr_block *ret)
@@ -326,6 +335,11 @@ static struct config *copy_config(const struct world *w)
 	to->upstreams_rebinding_protect = from->upstreams_rebinding_protect;
 	memcpy(to->server_version, from->server_version, sizeof(to->server_version));
 	memcpy(to->server_identity, from->server_identity, sizeof(to->server_identity));
+	to->cache_serve_stale_enabled = from->cache_serve_stale_enabled;
+	to->cache_serve_stale_max_age = from->cache_serve_stale_max_age;
+	to->cache_serve_stale_ttl = from->cache_serve_stale_ttl;
+	to->cache_failure_ttl = from->cache_failure_ttl;
+	to->cache_nxdomain_covers_descendants = from->cache_nxdomain_covers_descendants;
 	if (copy_zones(w, to)) {
 		config_free(to);
 		return NULL;
@@ -363,6 +377,7 @@ int world_snapshot(struct world *w)
 	}
 	derive(s);
 	block_as(s->config, &w->group[0].block);
+	cache_keep_stale(w->resolver.cache, s->stale_ttl ? s->config->cache_serve_stale_max_age * SECOND : 0);
 	resolver_set_snapshot(&w->resolver, s);
 	w->running = true;
 	return 0;

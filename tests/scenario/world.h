@@ -25,6 +25,7 @@ struct world_client {
 
 struct world {
 	uint64_t now_ns;
+	uint64_t alarm_ns;		/* 0: none is asked for */
 	struct mr_secret secret;
 	struct config *config;
 	struct world_rule *rule;	/* what lists and rules say */

@@ -262,10 +262,10 @@ json_t *render_event(const struct control_event *e)
 	n = strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(when + n, sizeof(when) - n, ".%06uZ", (unsigned)(e->time_us % 1000000));
 	ip.port = 0;
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o}", "time", when, "client",
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:i, s:o}", "time", when, "client",
 			 addr_text(&ip, client, sizeof(client)), "port", e->client.port, "protocol", e->tcp ? "tcp" : "udp",
 			 "name", dns_name_text(e->name, name, sizeof(name)), "type",
 			 dns_type_text(e->qtype, type, sizeof(type)), "rcode", dns_rcode_text(e->rcode, rcode, sizeof(rcode)),
-			 "by", e->kernel ? "kernel" : "daemon", "source", TEXT(e->source), "verdict", TEXT(e->verdict),
+			 "by", e->kernel ? "kernel" : "daemon", "source", TEXT(e->source), "stale", e->stale, "verdict", TEXT(e->verdict),
 			 "list", TEXT(e->list), "bytes", (int)e->size, "latency_us", render_u64(e->latency_us));
 }

@@ -111,6 +111,8 @@ unsigned api_get_upstreams(struct api_request *r, json_t **ret);
 unsigned api_get_lists(struct api_request *r, json_t **ret);
 unsigned api_get_why(struct api_request *r, json_t **ret);
 unsigned api_get_tail(struct api_request *r, json_t **ret);
+unsigned api_get_cache(struct api_request *r, json_t **ret);
+unsigned api_get_cached(struct api_request *r, json_t **ret);
 unsigned api_post_flush(struct api_request *r, json_t **ret);
 unsigned api_post_reload(struct api_request *r, json_t **ret);
 unsigned api_get_list(struct api_request *r, json_t **ret);

@@ -209,7 +209,7 @@ static int first_filter(struct control *c, struct snapshot *s, struct err_at *re
 
 static int make_shared(struct control *c, const struct config *config)
 {
-	c->cache = cache_new(config->cache_entries);
+	c->cache = cache_new(config->cache_entries, config->cache_max_bytes);
 	c->flights = flights_new(FLIGHTS_MAX);
 	return c->cache && c->flights ? policy_count_open() : -ENOMEM;
 }

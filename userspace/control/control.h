@@ -194,8 +194,29 @@ struct control_flushed {
 	uint64_t kernel;
 	uint64_t cache;
 };
-/* Forget one name (@lower, wire form), or everything when it is NULL. */
-int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *ret);
+/* Forget one name (@lower, wire form), with @below all names below it too, or everything when it is NULL. */
+int control_flush(struct control *c, const uint8_t *lower, uint16_t len, bool below, struct control_flushed *ret);
+
+#define CONTROL_CACHED_MAX 64
+
+/* What is kept of a name. */
+struct control_cached {
+	struct dns_answer *answer;	/* a reference */
+	bool live;			/* else its time is over, and it is kept to be given as a stale one */
+	bool rests;			/* renewing it has failed, and is not tried again for a while */
+	bool kernel;			/* the packet path has it too, for its own type */
+};
+/* The answers that the daemon's cache has to a name, at most @max; returns how many, whose references are the caller's. */
+int control_cached(struct control *c, const uint8_t *lower, uint16_t len, struct control_cached *ret, unsigned max);
+
+struct control_cache {
+	struct cache_stats cache;
+	uint32_t kernel_answers;
+	uint32_t kernel_answers_max;
+	uint64_t kernel_stale;		/* given by the kernel behind their end */
+	bool down;			/* no server answers: the kernel gives what is over */
+};
+int control_cache(struct control *c, struct control_cache *ret);
 
 /* control_reload() from any thread. */
 int control_ask_reload(struct control *c, struct err_at *reterr);
@@ -337,6 +358,7 @@ struct control_event {
 	uint32_t latency_us;		/* of the daemon's answers; 0 for the kernel's */
 	bool kernel;
 	bool tcp;
+	bool stale;			/* what was over, since no server answered */
 	char source[12];		/* "filter", "cache", "zone", "upstream", "self" */
 	char verdict[20];		/* "none", "block", "allow" ... */
 	char list[64];

@@ -105,6 +105,9 @@ struct control {
 	struct flights *flights;
 	struct wire *wire;		/* one for each worker */
 	unsigned workers;
+	_Atomic bool down;		/* no server answers; the three are down.c's, written by all workers */
+	_Atomic unsigned down_row;
+	_Atomic uint64_t down_ns;
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct upstream_pool *pool;	/* the servers of that; a reference, NULL: no forwarding */
 	struct names *names;		/* those of them that are resolved; NULL: all are addresses */
@@ -515,6 +518,12 @@ bool wire_call(struct control *c, unsigned index, struct wire_call *call);
  * Both stay as they are when there is none any more.
  */
 void why_find_line(struct control *c, const uint8_t *lower, uint16_t len, struct control_verdict *v);
+
+/* ---- down.c, from the workers ---- */
+
+/* A question has ended upstream: with a response, or with an error. */
+void down_note(struct control *c, int err, uint64_t now_ns);
+void down_tick(struct control *c, uint64_t now_ns);
 
 /* ---- flush.c ---- */
 

@@ -3,11 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "control/internal.h"
 #include "maps/block.h"
 #include "maps/config.h"
-
-#define FAILURE_TTL 5			/* seconds that a failure is remembered (RFC 9520 section 3.2) */
 
 static void derive(struct snapshot *s)
 {
@@ -20,9 +19,11 @@ static void derive(struct snapshot *s)
 	s->ttl.min = f->cache_min_ttl;
 	s->ttl.max = f->cache_max_ttl;
 	s->ttl.negative_max = f->cache_negative_ttl_max;
-	s->ttl.failure = FAILURE_TTL;
+	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->stale_ttl = f->cache_serve_stale_enabled ? f->cache_serve_stale_ttl : 0;
+	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
 int snapshot_make(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
@@ -113,6 +114,14 @@ static void hand_over(struct control *c, struct snapshot *s)
 	snapshot_unref(old);
 }
 
+static void serve_stale(struct control *c, const struct snapshot *s)
+{
+	uint64_t ns = s->stale_ttl ? s->config->cache_serve_stale_max_age * CLOCK_S : 0;
+
+	cache_keep_stale(c->cache, ns);
+	kern_serve_stale(c->kern, ns, s->stale_ttl);
+}
+
 /*
  * From the swap to the hand-over the kernel is at the new filter and the workers
  * at the old one: nothing that waits, or takes long, may stand between.
@@ -138,6 +147,7 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 	if (!err) {
 		edges_move(&c->edges, s, &view);
 		kern_configure(c->kern, s->udp.recursion);
+		serve_stale(c, s);
 		kern_groups_publish(c->kern, groups, count);
 		hand_over(c, s);
 		kern_release(c->kern);
@@ -156,6 +166,7 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 void snapshot_apply_edited(struct control *c, struct snapshot *s)
 {
 	kern_configure(c->kern, s->udp.recursion);
+	serve_stale(c, s);
 	hand_over(c, s);
 	take_source_names(c, s->config);
 }

@@ -18,6 +18,7 @@
 
 struct wire_upstream {
 	struct wire_upstream *next;
+	struct wire *of;
 	struct upstream *up;
 	struct upstream_pool *pool;	/* the one it asks; its reference keeps the address from being another pool's */
 	unsigned requests;		/* under way */
@@ -28,6 +29,8 @@ struct wire {
 	struct worker *worker;
 	uv_loop_t *loop;
 	struct resolver resolver;
+	uv_timer_t alarm;		/* of the resolver */
+	bool has_alarm;
 	struct wire_upstream *upstream;	/* in use; NULL: no servers */
 	struct wire_upstream *retired;	/* each goes, at a tick, after its last request */
 };
@@ -47,6 +50,7 @@ static void on_response(struct upstream_request *up, int err, const uint8_t *msg
 	struct query *q = r->query;
 
 	q->upstream_trusted = up->trusted;
+	down_note(u->of->control, err, clock_coarse_ns());
 	/* The query, and the request in its arena, may be gone after this. */
 	query_upstream_done(q, err, msg, size, up->server, clock_coarse_ns());
 	u->requests--;
@@ -123,6 +127,7 @@ static int renew_upstream(struct wire *w)
 		free(u);
 		return err;
 	}
+	u->of = w;
 	retire(w);
 	w->upstream = u;
 	return 0;
@@ -130,11 +135,11 @@ static int renew_upstream(struct wire *w)
 
 /* ---- the packet path ---- */
 
-static void publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation)
+static void publish(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation, bool admit)
 {
 	struct wire *w = ctx;
 
-	kern_answer_put(w->control->kern, a, ask, generation, clock_coarse_ns());
+	kern_answer_put(w->control->kern, a, ask, generation, admit, clock_coarse_ns());
 }
 
 static bool holds(void *ctx, const struct dns_key *key)
@@ -185,6 +190,21 @@ static void wake(void *ctx, struct query *q)
 	}
 }
 
+static void on_alarm(uv_timer_t *t)
+{
+	struct wire *w = t->data;
+
+	resolver_alarm(&w->resolver, clock_coarse_ns());
+}
+
+static void set_alarm(void *ctx, uint64_t at_ns)
+{
+	uint64_t now_ns = clock_coarse_ns();
+	struct wire *w = ctx;
+
+	uv_timer_start(&w->alarm, on_alarm, at_ns > now_ns ? (at_ns - now_ns) / CLOCK_MS + 1 : 0, 0);
+}
+
 /* ---- workers ---- */
 
 static int on_start(void *arg, unsigned index, struct worker *worker, uv_loop_t *loop, struct resolver **ret)
@@ -201,7 +221,7 @@ static int on_start(void *arg, unsigned index, struct worker *worker, uv_loop_t 
 		.upstream = { .ask = ask, .ctx = w },
 		.kern = { .publish = publish, .holds = holds, .ctx = w },
 		.neighbours = { .mac = find_mac, .ctx = c },
-		.events = { .answered = answered, .wake = wake, .ctx = w },
+		.events = { .answered = answered, .wake = wake, .alarm = set_alarm, .ctx = w },
 		.owner = w,
 	};
 	err = resolver_init(r);
@@ -210,6 +230,9 @@ static int on_start(void *arg, unsigned index, struct worker *worker, uv_loop_t 
 	err = renew_upstream(w);
 	if (err)
 		return err;
+	uv_timer_init(loop, &w->alarm);
+	w->alarm.data = w;
+	w->has_alarm = true;
 	resolver_set_snapshot(r, snapshot_ref(c->snapshot));
 	*ret = r;
 	return 0;
@@ -224,6 +247,8 @@ static void on_stop(void *arg, struct resolver *r)
 	/* What is still under way ends now, each with its error. */
 	for (u = w->retired; u; u = u->next)
 		upstream_free(u->up);
+	if (w->has_alarm)
+		uv_close((uv_handle_t *)&w->alarm, NULL);
 }
 
 static void on_free(void *arg, struct resolver *r)
@@ -243,6 +268,7 @@ static void on_tick(void *arg)
 	struct wire *w = arg;
 
 	reap(w);
+	down_tick(w->control, clock_coarse_ns());
 	kern_heartbeat(w->control->kern, clock_coarse_ns());
 }
 

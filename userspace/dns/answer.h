@@ -37,23 +37,27 @@ bool dns_key_same(const struct dns_key *a, const struct dns_key *b);
  */
 struct dns_answer {
 	_Atomic unsigned refs;
-	_Atomic unsigned asked;		/* how often it was given; statistics, not part of the answer */
+	_Atomic uint32_t tried_s;	/* second of the coarse clock in which renewing it failed last; 0: never */
 	uint64_t born_ns;		/* coarse clock */
 	uint32_t ttl;			/* smallest of all TTLs, clamped: the life in seconds; 0: do not keep */
-	uint32_t slot;			/* of the cache that holds it, which alone uses this and wanted */
-	bool wanted;
+	uint32_t slot;			/* of the cache that holds it, which alone uses this, wanted and settled */
+	uint8_t wanted : 2;
+	uint8_t settled : 1;
+	uint8_t : 0;			/* what follows many may read while those are written */
 	bool aa : 1;
 	bool ad : 1;
 	bool negative : 1;		/* NXDOMAIN or NODATA */
 	bool chain : 1;			/* it leads to other names: by a CNAME, DNAME, or the target of an SVCB or HTTPS */
 	bool dnssec : 1;		/* it has signatures or proofs that were not asked for by their type */
 	bool local : 1;			/* from a local zone: TTLs do not age */
+	bool cut : 1;			/* the name itself does not exist: an answer for all its types, and for all below */
 	uint16_t rcode;
 	int16_t ede;			/* enum dns_ede or DNS_EDE_NONE */
 	uint16_t answers;
 	uint16_t authorities;
 	uint16_t ttls;			/* of dns_answer_ttls() */
 	uint16_t body_len;
+	_Atomic uint16_t asked;		/* how often it was given, up to 65,535; as tried_s no part of the answer */
 	const uint8_t *body;
 	struct {			/* as struct dns_key */
 		uint16_t name_len;
@@ -132,6 +136,36 @@ int dns_answer_from_body(const struct dns_key *key, uint16_t rcode, const uint8_
 
 struct dns_answer *dns_answer_ref(struct dns_answer *a);
 void dns_answer_unref(struct dns_answer *a);	/* takes NULL */
+
+/* Does it say what there is, or that there is nothing?  Else it is a failure. */
+static inline bool dns_answer_is_result(const struct dns_answer *a)
+{
+	return a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN;
+}
+
+/**
+ * Make an answer to @key that says what @a says, as old as that is; its records' names are compressed anew.
+ *
+ * For what holds for other questions too (an NXDOMAIN for other types and for names below).
+ * Returns 0, -ENOMEM, -EMSGSIZE.
+ */
+int dns_answer_for(const struct dns_answer *a, const struct dns_key *key, struct dns_answer **ret);
+
+/**
+ * Make an answer to @key out of @a, whose time is over: all TTLs @ttl, and an EDE that says so (RFC 8767, RFC 8914
+ * sections 4.4 and 4.20).  Errors as dns_answer_for().
+ */
+int dns_answer_stale(const struct dns_answer *a, const struct dns_key *key, uint32_t ttl, uint64_t now_ns,
+		     struct dns_answer **ret);
+
+/**
+ * Turn the records of the type asked for in @body, a copy of the answer's, so
+ * that the one numbered @by (modulo their number) comes first.
+ *
+ * Only records that nothing points to and that are of one size are turned:
+ * addresses, and other types that RFC 1035 does not know.  The TTLs' offsets stay.
+ */
+void dns_answer_rotate(const struct dns_answer *a, unsigned by, uint8_t *body);
 
 /* Seconds since it was made, rounded down. */
 uint32_t dns_answer_age(const struct dns_answer *a, uint64_t now_ns);

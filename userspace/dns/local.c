@@ -237,6 +237,7 @@ static void take_facts(struct dns_answer *to, const struct dns_answer *a)
 	to->negative = a->negative;
 	to->chain = a->chain;
 	to->local = a->local;
+	to->cut = a->cut;
 	to->ede = a->ede;
 }
 

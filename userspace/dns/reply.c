@@ -179,8 +179,10 @@ static int reply_answer(const struct dns_query *q, const struct dns_answer *a, s
 	} else {
 		put_front(&w, q, flags, a->answers, a->authorities);
 		put(&w, a->body, a->body_len);
-		if (w.len <= size)
+		if (w.len <= size) {
+			dns_answer_rotate(a, atomic_load_explicit(&a->asked, memory_order_relaxed) - 1U, buf + start);
 			age_ttls(a, now_ns, buf + start);
+		}
 	}
 	if (q->edns.present)
 		put_said(&w, q, a->rcode, &said);

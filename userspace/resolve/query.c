@@ -7,6 +7,7 @@
 #include "resolve/ops.h"
 #include "resolve/rebinding.h"
 #include "resolve/resolver.h"
+#include "resolve/stale.h"
 #include "resolve/steps.h"
 
 static struct query *make(struct resolver *r, enum query_proto proto, uint64_t now_ns)
@@ -56,6 +57,7 @@ void query_start(struct query *q)
 void query_dispose(struct query *q)
 {
 	dns_answer_unref(q->answer);
+	dns_answer_unref(q->stale);
 	snapshot_unref(q->snapshot);
 	arena_done(&q->arena);
 	free(q);
@@ -75,6 +77,7 @@ void query_abandon(struct query *q)
 
 void query_wake(struct query *q, uint64_t now_ns)
 {
+	stale_come(q);
 	steps_run(q, now_ns);
 }
 

@@ -63,6 +63,7 @@ struct query {
 	uint32_t steps;			/* that patterns may still take for it */
 	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
+	struct dns_answer *stale;	/* a reference: to be given when renewing it fails or takes too long */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
 	bool upstream_trusted;		/* and its AD is believed */
@@ -75,6 +76,8 @@ struct query {
 	bool blocked;
 	bool withheld;			/* a type that the group does not get: no data */
 	bool stump;			/* over UDP only "ask over TCP" */
+	bool covered;			/* answered by what is known of a name above */
+	bool gave_stale;		/* answered with what was over */
 	bool refresh;			/* made to renew an answer before it dies */
 	/* the result */
 	uint8_t *reply;			/* in the arena */
@@ -89,6 +92,9 @@ struct query {
 	unsigned aliases;
 	struct flight *flight;		/* the one it leads */
 	struct query *next_waiter;	/* in the flight it waits for */
+	bool is_late;			/* it is in the resolver's list of those who wait no longer than until late_ns */
+	uint64_t late_ns;
+	struct query *late_next, *late_before;
 	void *wake_slot[3];		/* the other side's of resolve_events.wake */
 	struct arena arena;
 	char first[3072];		/* the arena's first block; never cleared */

@@ -15,6 +15,7 @@
 #include "resolve/resolver.h"
 #include "resolve/rewrite.h"
 #include "resolve/special.h"
+#include "resolve/stale.h"
 #include "resolve/steps.h"
 
 #define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
@@ -144,6 +145,19 @@ static struct dns_key form_key(const struct query *q)
 	return key;
 }
 
+/* A name of which one above does not exist does not exist either (RFC 8020). */
+static bool look_above(struct query *q, uint64_t now_ns)
+{
+	struct resolver *r = q->resolver;
+	struct dns_answer *above = q->snapshot->nxdomain_covers ? cache_get_above(r->cache, &q->key, now_ns) : NULL;
+
+	if (!above)
+		return false;
+	q->covered = !dns_answer_for(above, &q->key, &q->answer);
+	dns_answer_unref(above);
+	return q->covered;
+}
+
 static enum step_result cache_look(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
@@ -152,11 +166,11 @@ static enum step_result cache_look(struct query *q, uint64_t now_ns)
 	if (q->refresh || q->ecs)
 		return STEP_NEXT;
 	q->answer = q->hash ? cache_get_hashed(r->cache, &q->key, q->hash, now_ns) : cache_get(r->cache, &q->key, now_ns);
-	if (!q->answer)
+	if (!q->answer && !look_above(q, now_ns))
 		return STEP_NEXT;
 	count_one(r->count, COUNT_queries_cached);
 	q->source = QUERY_BY_CACHE;
-	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns)) {
+	if (q->snapshot->prefetch && !q->covered && resolver_nears_end(q->answer, now_ns) && !stale_rests(q->answer, now_ns)) {
 		key = form_key(q);
 		resolver_refresh(r, &key, now_ns);
 	}
@@ -172,6 +186,8 @@ static enum step_result coalesce(struct query *q, uint64_t now_ns)
 	seat = flight_join(q->resolver->flights, q, !q->refresh);
 	if (seat == FLIGHT_ALONE)
 		count_one(q->resolver->count, COUNT_flights_full);
+	if (seat == FLIGHT_ALONE && q->stale && stale_give(q, now_ns))
+		return STEP_DONE;	/* its renewal, alone as well, is under way */
 	if (seat != FLIGHT_WAITS)
 		return STEP_NEXT;
 	if (q->refresh) {		/* somebody asks already: that will renew it */
@@ -179,6 +195,7 @@ static enum step_result coalesce(struct query *q, uint64_t now_ns)
 		return STEP_DONE;
 	}
 	count_one(q->resolver->count, COUNT_queries_coalesced);
+	stale_wait(q, now_ns);
 	return STEP_WAIT;
 }
 
@@ -204,9 +221,12 @@ static enum step_result forward(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
-static bool is_result(const struct dns_answer *a)
+/* Does it say that the very name asked for is not there, and may others be answered with that? */
+static bool is_cut(const struct query *q)
 {
-	return a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN;
+	const struct dns_answer *a = q->answer;
+
+	return q->snapshot->nxdomain_covers && a->rcode == DNS_NXDOMAIN && !a->answers && a->ttl;
 }
 
 /* Keep what came, and let those go on who waited for it. */
@@ -219,11 +239,18 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 	if (q->source == QUERY_BY_NONE)
 		q->source = QUERY_BY_UPSTREAM;
 	/*
-	 * A failed refresh must not take the place of an answer that still lives; a shared
-	 * answer is kept by who brought it; one for a subnet is for that client alone.
+	 * A shared answer is kept by who brought it; one for a subnet is for that client
+	 * alone.  The cache does not let a failure take
+	 * the place of an answer that still may be given.
 	 */
-	if (!q->shared && !q->ecs && q->answer->ttl && (is_result(q->answer) || !q->refresh))
+	if (!q->shared && !q->ecs) {
+		q->answer->cut = is_cut(q);
+		if (!dns_answer_is_result(q->answer))
+			cache_failed(r->cache, &q->key, now_ns);
 		cache_put(r->cache, q->answer, now_ns);
+	}
+	if (!dns_answer_is_result(q->answer) && !q->flight)
+		stale_give(q, now_ns);
 	return STEP_NEXT;
 }
 
@@ -339,18 +366,30 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
-/* Give the packet path the form that this client gets. */
-static void publish_form(struct query *q)
+/*
+ * Give the packet path the form that this client gets.  A cut that was asked
+ * for with another type is an answer to the question in hand too.
+ */
+static void give_to_kernel(struct query *q, bool admit)
 {
 	const struct snapshot *s = q->snapshot;
 	const struct resolve_kern *k = &q->resolver->kern;
-	struct dns_answer *a = NULL;
+	struct dns_answer *a = dns_answer_ref(q->answer), *other = NULL;
 
-	if (!q->dnssec_ok)
-		a = dns_answer_ref(q->answer);
-	else if (dns_answer_form(q->answer, q->key.bits | DNS_KEY_DO, &a))
-		return;			/* without memory it is asked for again */
-	k->publish(k->ctx, a, policy_asks(s, a), s->judge.filter.generation);
+	if (a->cut && a->key.qtype != q->key.qtype) {
+		if (dns_answer_for(a, &q->key, &other))
+			goto out;	/* without memory it is asked for again */
+		dns_answer_unref(a);
+		a = other;
+	}
+	if (q->dnssec_ok) {
+		if (dns_answer_form(a, q->key.bits | DNS_KEY_DO, &other))
+			goto out;
+		dns_answer_unref(a);
+		a = other;
+	}
+	k->publish(k->ctx, a, policy_asks(s, q->answer), s->judge.filter.generation, admit);
+out:
 	dns_answer_unref(a);
 }
 
@@ -360,16 +399,21 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 	struct resolver *r = q->resolver;
 	const struct dns_answer *a = q->answer;
 	struct dns_key key;
+	bool admit;
 
-	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
+	if (!a || q->silent || !dns_answer_is_result(a) || q->covered || q->gave_stale || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
 	if (q->ecs || q->source == QUERY_BY_SELF)	/* names that are special stay with us */
 		return STEP_NEXT;
-	if (q->verdict.rewrites || (!q->refresh && a->asked < q->snapshot->admit_after))
+	if (q->verdict.rewrites)
 		return STEP_NEXT;
 	key = form_key(q);
-	if (q->source != QUERY_BY_CACHE || !r->kern.holds(r->kern.ctx, &key))
-		publish_form(q);
+	if (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &key))
+		return STEP_NEXT;
+	admit = a->ttl && (q->refresh || a->asked >= q->snapshot->admit_after);
+	/* one that comes from upstream ends what the kernel may have had before, admitted or not */
+	if (admit || q->source == QUERY_BY_UPSTREAM)
+		give_to_kernel(q, admit);
 	return STEP_NEXT;
 }
 
@@ -397,6 +441,7 @@ static const struct step {
 	{ "recursion", recursion_check, false },
 	{ "subnet",    subnet,          false },
 	{ "cache",     cache_look,      false },
+	{ "stale",     stale_look,      false },
 	{ "coalesce",  coalesce,        false },
 	{ "forward",   forward,         false },
 	{ "store",     store,           false },
