@@ -39,8 +39,8 @@ struct snapshot {
 	unsigned admit_after;
 	bool prefetch;
 	bool rebinding;			/* look for it */
-	struct suffixes *inside;	/* zones that may have addresses of the inside; owned, or the base's */
-	struct suffixes *unspecial;	/* zones that are forwarded though special; owned, or the base's */
+	struct suffixes *inside;	/* zones that may have addresses of the inside; owned with config */
+	struct suffixes *unspecial;	/* zones that are forwarded though special; the same */
 	uint32_t stale_ttl;		/* of what is given behind its end; 0: nothing is */
 	bool nxdomain_covers;		/* an NXDOMAIN is one for all types, and for names below */
 };

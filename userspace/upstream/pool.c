@@ -307,6 +307,8 @@ static enum upstream_change learn(struct upstream_pool *p, struct member *m, con
 	case UPSTREAM_OUTCOMES:
 		return UPSTREAM_SAME;
 	default:
+		if (end->again)
+			return UPSTREAM_SAME;
 		/* Another address of its name may be better. */
 		if (m->addrs > 1 && m->health.bad + 1 >= p->limits.fall)
 			m->at = (m->at + 1) % m->addrs;
@@ -385,6 +387,16 @@ int upstream_pool_probe(struct upstream_pool *p, uint64_t now_ms)
 			found = (int)i;
 	pthread_mutex_unlock(&p->lock);
 	return found;
+}
+
+bool upstream_pool_suspected(struct upstream_pool *p, unsigned server, uint64_t now_ms)
+{
+	bool suspected;
+
+	pthread_mutex_lock(&p->lock);
+	suspected = upstream_health_suspected(&p->member[server].health, &p->limits, now_ms);
+	pthread_mutex_unlock(&p->lock);
+	return suspected;
 }
 
 unsigned upstream_pool_failed(struct upstream_pool *p)

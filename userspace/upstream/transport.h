@@ -62,6 +62,7 @@ struct upstream_job {
 	uint16_t id;
 	uint16_t query_len;
 	uint8_t query[UPSTREAM_QUERY_MAX];
+	bool again;			/* the server was asked before, for the same request */
 	bool late;			/* its time is over; what has come meanwhile is looked at first */
 	int send_err;			/* to be reported by the timer, not from within send */
 	char why[UPSTREAM_WHY_MAX];	/* of upstream_job_refused() */

@@ -2,8 +2,9 @@
 /*
  * upstream.c - the way of a request through servers and transports.
  *
- * A request (struct upstream_ask) goes through its plan twice: first each
- * server in turn, then again those that have not responded, from another port.
+ * A request (struct upstream_ask) goes through its plan twice (four times, when
+ * there is one server alone): first each server in turn, then again those that
+ * have not responded, from another port.
  * It has one attempt (struct upstream_job) under way, or two while two servers
  * race.  The time that is left is shared evenly among the attempts that are
  * left, but an attempt gets at least SHARE_MIN_MS while the request has that
@@ -29,6 +30,7 @@
 #define SHARE_MIN_MS 400
 #define ROUNDS       2
 #define OPT_BARE     11			/* octets of an OPT without options */
+#define ROUNDS_ALONE 4			/* of a single server: packets are lost, and there is nobody else */
 #define PROBE_MS     1000		/* that a probe, and a stray, has */
 #define STRAYS_MAX   64
 #define LOOK_MS      1		/* 0 would be due again before the loop looks at its sockets */
@@ -83,7 +85,8 @@ static void start_probing(struct upstream *u, uint64_t first_ms)
 /* Tell the pool how an attempt ended; the job is still the caller's. */
 static void told(struct upstream_job *job, enum upstream_outcome outcome, bool edns, const char *why)
 {
-	struct upstream_end end = { outcome, since_us(job), edns, job->cased && outcome <= UPSTREAM_REFUSED, why };
+	struct upstream_end end = { .outcome = outcome, .us = since_us(job), .again = job->again, .edns = edns,
+				    .letters = job->cased && outcome <= UPSTREAM_REFUSED, .why = why };
 	struct upstream *u = job->up;
 
 	switch (upstream_pool_end(u->pool, job->server, &end, uv_now(u->loop))) {
@@ -182,9 +185,15 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM;
 }
 
+/* Attempts of a request, at most. */
+static unsigned attempts_of(const struct upstream_plan *p)
+{
+	return p->count * (p->count == 1 ? ROUNDS_ALONE : ROUNDS);
+}
+
 static uint64_t share_ms(const struct upstream_ask *ask, uint64_t now_ms)
 {
-	unsigned attempts = ROUNDS * ask->plan.count;
+	unsigned attempts = attempts_of(&ask->plan);
 	uint64_t left = ask->deadline_ms > now_ms ? ask->deadline_ms - now_ms : 0;
 	uint64_t ms = left / (attempts > ask->turn ? attempts - ask->turn + 1 : 1);
 
@@ -282,6 +291,7 @@ static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned serv
 	job->without_edns = !job->edns;
 	job->guessed = again && how.plain;
 	job->small = how.small;
+	job->again = again;
 	job->sent_ns = clock_fine_ns();
 	return job_send(job, transports[u->opts.servers[server].at.scheme]);
 }
@@ -313,7 +323,7 @@ static int next_server(struct upstream_ask *ask)
 	bool again;
 	int err;
 
-	while (ask->turn < ROUNDS * ask->plan.count && uv_now(u->loop) < ask->deadline_ms) {
+	while (ask->turn < attempts_of(&ask->plan) && uv_now(u->loop) < ask->deadline_ms) {
 		again = ask->turn >= ask->plan.count;
 		if (again && upstream_ask_legs(ask))
 			return -ENOENT;
@@ -381,6 +391,8 @@ static void on_timer(uv_timer_t *t)
 	count_one(u->count, COUNT_upstream_timeouts);
 	snprintf(why, sizeof(why), "no answer%s", job->probe ? " to a probe" : "");
 	told(job, UPSTREAM_TIMED_OUT, false, why);
+	if (!job->probe && upstream_pool_suspected(u->pool, job->server, uv_now(u->loop)))
+		probe(u, job->server);
 	job_over(job, -ETIMEDOUT);
 }
 
@@ -393,6 +405,9 @@ static void failed(struct upstream_job *job, enum upstream_outcome outcome, int 
 	/* What we are short of says nothing about the server. */
 	job->sent_ns = 0;
 	told(job, is_shortage(err) ? UPSTREAM_DROPPED : outcome, false, is_shortage(err) ? NULL : why);
+	/* Asked at once again the only server says the same at once again: twice is enough. */
+	if (job->ask && job->ask->plan.count == 1)
+		job->ask->turn += ROUNDS_ALONE / ROUNDS - 1;
 	job_over(job, is_shortage(err) ? -EBUSY : err);
 }
 

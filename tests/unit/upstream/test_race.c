@@ -242,6 +242,27 @@ static void failed_server_is_back_within_a_second(void **state)
 	stub_stop(&s);
 }
 
+/* Names whose servers are dead keep an upstream silent: it has not failed for that. */
+static void server_that_is_silent_about_names_has_not_failed(void **state)
+{
+	struct asked a[3] = { 0 };
+	struct stub s;
+	struct rig r;
+	unsigned i;
+
+	stub_start(&s, "127.0.0.1", 1, STUB_SILENT_NAMES);
+	rig_start(&r, &s, 1, 1700, 0);
+	for (i = 0; i < 2; i++) {
+		rig_ask(&r, &a[i], i);
+		rig_run(&r, i + 1);
+		assert_int_equal(a[i].err, -ETIMEDOUT);
+	}
+	assert_int_equal(rig_count(&r, COUNT_upstream_fell), 0);
+	assert_true(rig_count(&r, COUNT_upstream_probes) > 0);
+	rig_end(&r);
+	stub_stop(&s);
+}
+
 static void closed_port_fails(void **state)
 {
 	struct upstream_opts o = { .count = 1, .timeout_ms = 1000 };
@@ -536,6 +557,7 @@ int main(void)
 		ROW(object_may_go_while_a_race_has_a_loser),
 		ROW(dead_server_costs_each_request_a_moment_and_is_found_out),
 		ROW(failed_server_is_back_within_a_second),
+		ROW(server_that_is_silent_about_names_has_not_failed),
 		ROW(closed_port_fails),
 		ROW(when_all_have_failed_they_are_asked_all_the_same),
 		ROW(server_that_drops_edns_is_asked_without),
