@@ -114,9 +114,15 @@ $(BENCH): $(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@ $(LIBS)
 
+# tests/fault/alloc.c stands before these.
+FAULT_WRAP := malloc calloc realloc strdup asprintf open_memstream fdopen \
+              pcre2_compile_8 pcre2_jit_compile_8 pcre2_match_data_create_8 pcre2_match_context_create_8
+$(filter $(B)/tests/fault/%,$(TESTS)): ALL_LDFLAGS += $(FAULT_WRAP:%=-Wl,--wrap=%)
+
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
 $(B)/tests/packet/test_differential: $(B)/obj/tests/scenario/world.o
+$(B)/tests/fault/test_lists: $(patsubst %,$(B)/obj/tests/unit/lists/%.o,names rig server)
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o,$^) $(LIB) -o $@ -lcmocka $(LIBS)

@@ -45,7 +45,7 @@ enum mr_answer_key {
 enum mr_answer_flag {
 	MR_ANSWER_LOCAL     = 1,	/* from a local zone: RD may be clear, TTLs are not aged */
 	MR_ANSWER_AD        = 2,	/* validated: AD when the query had DO or AD */
-	MR_ANSWER_CHAIN     = 4,	/* has a CNAME chain: dead unless filter_generation is today's */
+	MR_ANSWER_CHAIN     = 4,	/* leads to other names (CNAME, HTTPS, SVCB): dead unless filter_generation is today's */
 	MR_ANSWER_NEGATIVE  = 8,
 };
 

@@ -26,7 +26,7 @@ struct mr_why {
 	__u32 answer_generation;
 	__u32 paused;			/* not 0: blocks are lifted for the group or the client */
 	__u64 expires;			/* of that answer */
-	__u32 chain_set;		/* set of the answer's CNAME chain that decided; 0: the entry is the name's */
+	__u32 chain_set;		/* set of a name the answer leads to that decided; 0: the entry is the name's */
 	__u32 pad;
 };
 

@@ -102,6 +102,12 @@ const char *show_ns(uint64_t v);
 const char *show_duration(uint64_t seconds);
 const char *show_percent(double part);
 
+/* "1 pause", "2 pauses". */
+const char *show_count(uint64_t v, const char *one, const char *many);
+
+/* Where an object is from, by its member "origin": "file" or "millctl". */
+const char *show_origin(const json_t *o);
+
 /* The strings of an array with blanks between; @none when it is empty.  Returns @buf. */
 const char *show_words(const json_t *all, char *buf, size_t size, const char *none);
 

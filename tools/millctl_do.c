@@ -24,7 +24,7 @@ static void print_event(const json_t *e)
 	const char *clock = strchr(time, 'T') ? strchr(time, 'T') + 1 : time;
 
 	if (ctl_number(e, "lost")) {
-		printf("-- %s events lost: this reader was too slow\n", show_number(ctl_number(e, "lost")));
+		printf("-- %s lost: this reader was too slow\n", show_count(ctl_number(e, "lost"), "event", "events"));
 		return;
 	}
 	printf("%-16s %-6s %-3s  %-15s  %-5s %-30s %-8s %s", clock, ctl_text(e, "by"), ctl_text(e, "protocol"),

@@ -34,9 +34,9 @@ static int show_groups(struct ctl *c, const json_t *o)
 				     strcmp(ctl_text(g, "name"), "default") ? "-" : "all others"),
 			  json_is_null(ctl_get(g, "lists")) ? "all" :
 				  show_words(ctl_get(g, "lists"), lists, sizeof(lists), "-"),
-			  show_number(json_array_size(ctl_get(g, "rules"))),
+			  show_number(json_array_size(ctl_get(g, "rules")) + json_array_size(ctl_get(g, "added_rules"))),
 			  show_number(json_array_size(ctl_get(g, "schedules"))), ctl_bool(g, "safe_search") ? "on" : "off",
-			  ctl_text(g, "origin"));
+			  show_origin(g));
 	table_print(t, 0);
 	return CTL_OK;
 }
@@ -51,6 +51,7 @@ static void strip(json_t *group)
 {
 	json_object_del(group, "origin");
 	json_object_del(group, "name");
+	json_object_del(group, "added_rules");
 	if (json_is_null(json_object_get(group, "lists")))
 		json_object_del(group, "lists");
 }

@@ -76,9 +76,18 @@ static void dump(json_t *o)
 	json_decref(o);
 }
 
+static const char *sink_text(const struct list_report *r, char *buf, size_t size)
+{
+	struct addr a = { .port = 0 };
+
+	memcpy(a.ip, r->sink, sizeof(a.ip));
+	return addr_text(&a, buf, size);
+}
+
 static void print_json(const struct list_report *r)
 {
 	json_t *k = json_object(), *skipped = json_object();
+	char sink[ADDR_TEXT_MAX];
 	unsigned i;
 
 	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
@@ -86,8 +95,9 @@ static void print_json(const struct list_report *r)
 	for (i = 0; i < LIST_SKIP_COUNT; i++)
 		if (r->skipped[i])
 			json_object_set_new(skipped, list_skip_names[i], json_integer((json_int_t)r->skipped[i]));
-	dump(json_pack("{s:I, s:o, s:I, s:o}", "lines", (json_int_t)r->lines, "kept", k, "duplicates",
-		       (json_int_t)r->duplicates, "skipped", skipped));
+	dump(json_pack("{s:I, s:o, s:I, s:s?, s:I, s:o}", "lines", (json_int_t)r->lines, "kept", k, "duplicates",
+		       (json_int_t)r->duplicates, "sink", r->sunk ? sink_text(r, sink, sizeof(sink)) : NULL, "sunk",
+		       (json_int_t)r->sunk, "skipped", skipped));
 }
 
 static void print_skipped(const struct list_report *r, unsigned why)
@@ -101,14 +111,19 @@ static void print_skipped(const struct list_report *r, unsigned why)
 
 static void print_text(const char *file, const struct list_report *r)
 {
+	char sink[ADDR_TEXT_MAX];
 	unsigned i;
 
-	printf("%s: %s lines\n\nkept\n", file, show_number(r->lines));
+	printf("%s: %s\n\nkept\n", file, show_count(r->lines, "line", "lines"));
 	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		printf("  %-12s %12s  %s\n", kept[i].name, show_number(kept_count(r, i)), kept[i].what);
 	if (r->bad)
 		printf("  %-12s %12s  rules taken back by $badfilter\n", "badfilter", show_number(r->bad));
-	printf("  %-12s %12s\n\nskipped\n", "duplicates", show_number(r->duplicates));
+	printf("  %-12s %12s\n", "duplicates", show_number(r->duplicates));
+	if (r->sunk)
+		printf("  %-12s %12s  of these, blocked since nearly all names of the list have %s: taken for a sink\n", "sunk",
+		       show_number(r->sunk), sink_text(r, sink, sizeof(sink)));
+	printf("\nskipped\n");
 	for (i = 0; i < LIST_SKIP_COUNT; i++)
 		if (r->skipped[i])
 			print_skipped(r, i);

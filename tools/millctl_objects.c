@@ -9,7 +9,9 @@
 
 static int show_done(struct ctl *c, const json_t *o)
 {
-	printf("%s %s is %s\n", ctl_text(o, "kind"), ctl_text(o, "name"),
+	const char *group = ctl_text(o, "group");
+
+	printf("%s %s%s%s is %s\n", ctl_text(o, "kind"), ctl_text(o, "name"), *group ? " of group " : "", group,
 	       strcmp(ctl_text(o, "done"), "put") ? "gone" : "in force");
 	return CTL_OK;
 }
@@ -39,26 +41,35 @@ static int show_rules(struct ctl *c, const json_t *o)
 	table_row(t, "RULE", "GROUP", "FROM");
 	json_array_foreach(all, i, r)
 		table_row(t, ctl_text(r, "rule"), *ctl_text(r, "group") ? ctl_text(r, "group") : "all",
-			  ctl_text(r, "origin"));
+			  show_origin(r));
 	table_print(t, 0);
 	return CTL_OK;
 }
 
 int ctl_rule_list(struct ctl *c)
 {
-	return ctl_show(c, "GET", "/rules", show_rules);
+	char path[512];
+
+	if (!ctl_path(path, sizeof(path), "/rules", "group", ctl_option(c, "--group"), NULL))
+		return ctl_wrong("the name of the group is too long");
+	return ctl_show(c, "GET", path, show_rules);
 }
 
 int ctl_rule_add(struct ctl *c)
 {
-	return ctl_send(c, "POST", "/rules", json_pack("{s:s}", "rule", c->arg), show_done);
+	const char *group = ctl_option(c, "--group");
+	json_t *body = json_pack("{s:s}", "rule", c->arg);
+
+	if (group)
+		json_object_set_new(body, "group", json_string(group));
+	return ctl_send(c, "POST", "/rules", body, show_done);
 }
 
 int ctl_rule_remove(struct ctl *c)
 {
 	char path[3 * 4096 + 64];
 
-	if (!ctl_path(path, sizeof(path), "/rules", "rule", c->arg, NULL))
+	if (!ctl_path(path, sizeof(path), "/rules", "rule", c->arg, "group", ctl_option(c, "--group"), NULL))
 		return ctl_wrong("the rule is too long");
 	return ctl_show(c, "DELETE", path, show_done);
 }
@@ -80,7 +91,7 @@ static int show_rewrites(struct ctl *c, const json_t *o)
 	table_row(t, "NAME", "ANSWERS", "TTL", "FROM");
 	json_array_foreach(all, i, r)
 		table_row(t, ctl_text(r, "name"), show_words(ctl_get(r, "answers"), answers, sizeof(answers), "-"),
-			  show_number(ctl_number(r, "ttl")), ctl_text(r, "origin"));
+			  show_number(ctl_number(r, "ttl")), show_origin(r));
 	table_print(t, 0);
 	return CTL_OK;
 }
@@ -130,7 +141,7 @@ static void add_client(struct table *t, const json_t *k)
 	char addresses[2048], tags[1024];
 
 	table_row(t, ctl_text(k, "name"), show_words(ctl_get(k, "addresses"), addresses, sizeof(addresses), "-"),
-		  show_words(ctl_get(k, "tags"), tags, sizeof(tags), "-"), ctl_text(k, "origin"));
+		  show_words(ctl_get(k, "tags"), tags, sizeof(tags), "-"), show_origin(k));
 }
 
 static int show_clients(struct ctl *c, const json_t *o)

@@ -19,11 +19,14 @@ static void show_kept(const json_t *o)
 	};
 	unsigned i;
 
-	printf("\n%s, %s, %s lines:\n", *ctl_text(o, "fetch.url") ? ctl_text(o, "fetch.url") : ctl_text(o, "file"),
-	       ctl_text(o, "format"), show_number(ctl_number(o, "lines")));
+	printf("\n%s, %s, %s:\n", *ctl_text(o, "fetch.url") ? ctl_text(o, "fetch.url") : ctl_text(o, "file"),
+	       ctl_text(o, "format"), show_count(ctl_number(o, "lines"), "line", "lines"));
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (ctl_number(o, kinds[i][0]))
 			printf("  %s  %s: %s\n", show_number(ctl_number(o, kinds[i][0])), kinds[i][0], kinds[i][1]);
+	if (ctl_number(o, "sunk"))
+		printf("  %s  sunk: of these, blocked since nearly all names of the list have %s: taken for a sink\n",
+		       show_number(ctl_number(o, "sunk")), ctl_text(o, "sink"));
 }
 
 static int show_one(struct ctl *c, const json_t *o)

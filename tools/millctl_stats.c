@@ -52,9 +52,9 @@ static int show_stats(struct ctl *c, const json_t *o)
 	const json_t *counters = ctl_get(o, "kernel.counters");
 	struct table *t = table_new("lr");
 
-	printf("The kernel saw %s frames; of %s DNS queries it answered %s (%s).\n\n",
-	       show_number(ctl_number(o, "kernel.packets")),
-	       show_number(ctl_number(o, "kernel.answered") + ctl_number(o, "kernel.passed_dns")),
+	printf("The kernel saw %s; of %s it answered %s (%s).\n\n",
+	       show_count(ctl_number(o, "kernel.packets"), "frame", "frames"),
+	       show_count(ctl_number(o, "kernel.answered") + ctl_number(o, "kernel.passed_dns"), "DNS query", "DNS queries"),
 	       show_number(ctl_number(o, "kernel.answered")),
 	       show_percent(json_number_value(ctl_get(o, "kernel.answered_share"))));
 	show_counters("ANSWERED IN THE KERNEL", counters, "answer");

@@ -42,6 +42,21 @@ static void show_interfaces(const json_t *o)
 	table_print(t, 0);
 }
 
+static void show_left_out(const json_t *o)
+{
+	uint64_t count = ctl_number(o, "objects.left_out") + ctl_number(o, "filter.bad_rules");
+	const json_t *all = ctl_get(o, "left_out"), *l;
+	size_t i;
+
+	if (!count)
+		return;
+	printf("\nNot in force:\n");
+	json_array_foreach(all, i, l)
+		printf("  - %s %s, from %s: %s\n", ctl_text(l, "kind"), ctl_text(l, "name"), show_origin(l), ctl_text(l, "why"));
+	if (count > json_array_size(all))
+		printf("  - and %s more\n", show_number(count - json_array_size(all)));
+}
+
 static void show_notes(const json_t *o)
 {
 	const json_t *all = ctl_get(o, "fastpath.notes"), *note;
@@ -57,7 +72,9 @@ static const char *list_state(const json_t *l, char *buf, size_t size)
 {
 	const char *error = ctl_text(l, "error");
 
-	if (ctl_bool(l, "loaded"))
+	if (ctl_bool(l, "left_out"))
+		snprintf(buf, size, "left out: %s", error);
+	else if (ctl_bool(l, "loaded"))
 		snprintf(buf, size, *error ? "in force, but an old copy: %s" : "in force", error);
 	else
 		snprintf(buf, size, *error ? "not loaded: %s" : "not loaded", error);
@@ -113,11 +130,11 @@ static void add_objects(struct table *t, const json_t *o)
 	char line[1200];
 	int n;
 
-	n = snprintf(line, sizeof(line), "%s made with millctl, %s pauses", show_number(ctl_number(o, "objects.in_force")),
-		     show_number(ctl_number(o, "objects.pauses")));
+	n = snprintf(line, sizeof(line), "%s made with millctl, %s", show_number(ctl_number(o, "objects.in_force")),
+		     show_count(ctl_number(o, "objects.pauses"), "pause", "pauses"));
 	if (ctl_number(o, "objects.left_out"))
-		n += snprintf(line + n, sizeof(line) - (size_t)n, "; %s more are not in force: %s",
-			      show_number(ctl_number(o, "objects.left_out")), ctl_text(o, "objects.why"));
+		n += snprintf(line + n, sizeof(line) - (size_t)n, "; %s not in force",
+			      show_count(ctl_number(o, "objects.left_out"), "more is", "more are"));
 	if (*trouble && n < (int)sizeof(line))
 		snprintf(line + n, sizeof(line) - (size_t)n, "; %s", trouble);
 	table_row(t, "objects", line);
@@ -132,8 +149,8 @@ static void add_fastpath(struct table *t, const json_t *o)
 		table_row(t, "fast path", line);
 		return;
 	}
-	snprintf(line, sizeof(line), "on, %s instructions verified, %s%s",
-		 show_number(ctl_number(o, "fastpath.verified_instructions")),
+	snprintf(line, sizeof(line), "on, %s verified, %s%s",
+		 show_count(ctl_number(o, "fastpath.verified_instructions"), "instruction", "instructions"),
 		 ctl_bool(o, "fastpath.taken_over") ? "tables taken over from " : "fresh tables in ",
 		 ctl_text(o, "fastpath.pins"));
 	table_row(t, "fast path", line);
@@ -147,6 +164,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 {
 	struct table *t = table_new("ll");
 	char line[1024];
+	int at;
 
 	printf("millraced %s, pid %llu, user %s, up %s\n", ctl_text(o, "version"), (unsigned long long)ctl_number(o, "pid"),
 	       ctl_text(o, "user"), show_duration(ctl_number(o, "uptime_s")));
@@ -155,9 +173,13 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	table_row(t, "upstreams", show_words(ctl_get(o, "upstreams"), line, sizeof(line), "none: nothing is forwarded"));
 	table_row(t, "workers", show_number(ctl_number(o, "workers")));
 	add_fastpath(t, o);
-	snprintf(line, sizeof(line), "%s names, lists: %s, left to the daemon: %s",
-		 show_number(ctl_number(o, "filter.entries")),
-		 show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.asked")));
+	at = snprintf(line, sizeof(line), "%s, lists: %s, special rules: %s, left to the daemon: %s",
+		      show_count(ctl_number(o, "filter.entries"), "name", "names"),
+		      show_number(ctl_number(o, "filter.lists")), show_number(ctl_number(o, "filter.special")),
+		      show_number(ctl_number(o, "filter.asked")));
+	if (ctl_number(o, "filter.untold"))
+		snprintf(line + at, sizeof(line) - (size_t)at, ", blocked in every group: %s",
+			 show_number(ctl_number(o, "filter.untold")));
 	table_row(t, "filter", line);
 	add_objects(t, o);
 	add_counts(t, stats);
@@ -167,6 +189,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 	if (json_array_size(ctl_get(lists, "lists")))
 		putchar('\n');
 	show_list_table(lists);
+	show_left_out(o);
 	show_notes(o);
 	return CTL_OK;
 }

@@ -120,6 +120,19 @@ const char *show_number(uint64_t v)
 	return buf;
 }
 
+const char *show_count(uint64_t v, const char *one, const char *many)
+{
+	char *buf = next_buffer();
+
+	snprintf(buf, BUFFER, "%s %s", show_number(v), v == 1 ? one : many);
+	return buf;
+}
+
+const char *show_origin(const json_t *o)
+{
+	return strcmp(ctl_text(o, "origin"), "state") ? ctl_text(o, "origin") : "millctl";
+}
+
 const char *show_bytes(uint64_t v)
 {
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };

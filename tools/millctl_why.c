@@ -28,10 +28,10 @@ static const char *verdict(const json_t *side, char *buf, size_t size)
 	if (*list)
 		n += (size_t)snprintf(buf + n, n < size ? size - n : 0, " by list \"%s\"", list);
 	if (ctl_number(side, "chain_set") && n < size)
-		n += (size_t)snprintf(buf + n, size - n, ", for a name in the answer's CNAME chain");
+		n += (size_t)snprintf(buf + n, size - n, ", for a name that the answer leads to");
 	if (*entry && n < size)
-		snprintf(buf + n, size - n, ", entry %s with %llu labels", entry,
-			 (unsigned long long)ctl_number(side, "depth"));
+		snprintf(buf + n, size - n, ", entry %s with %s", entry,
+			 show_count(ctl_number(side, "depth"), "label", "labels"));
 	return buf;
 }
 
@@ -184,8 +184,10 @@ static int show_why(struct ctl *c, const json_t *o)
 {
 	const json_t *k = ctl_get(o, "kernel"), *d = ctl_get(o, "daemon");
 
-	printf("%s %s, asked by %s%s\n\n", ctl_text(o, "question.name"), ctl_text(o, "question.type"),
-	       ctl_text(o, "question.client"), ctl_bool(o, "question.dnssec_ok") ? " with DNSSEC OK" :
+	const char *mac = ctl_text(o, "question.mac");
+
+	printf("%s %s, asked by %s%s%s%s\n\n", ctl_text(o, "question.name"), ctl_text(o, "question.type"),
+	       ctl_text(o, "question.client"), *mac ? ", " : "", mac, ctl_bool(o, "question.dnssec_ok") ? " with DNSSEC OK" :
 	       ctl_bool(o, "question.edns") ? "" : " without EDNS");
 	show_kernel(k);
 	show_daemon(k, d);

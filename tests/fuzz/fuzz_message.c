@@ -4,15 +4,15 @@
  *
  * Holds that what we write can be read again and says what it should: replies
  * have the counts they announce, end where they end, and an answer made out of
- * our own reply is that answer.
+ * our own reply is that answer; one that leads to names is marked so.
  *
- * fuzz-sources: userspace/dns/msg.c userspace/dns/name.c userspace/dns/again.c userspace/dns/answer.c userspace/dns/build.c userspace/dns/response.c userspace/dns/reply.c userspace/base/bug.c userspace/base/log.c userspace/base/slab.c
+ * fuzz-sources: userspace/dns/msg.c userspace/dns/name.c userspace/dns/again.c userspace/dns/answer.c userspace/dns/build.c userspace/dns/leads.c userspace/dns/response.c userspace/dns/reply.c userspace/base/bug.c userspace/base/log.c userspace/base/slab.c
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "dns/answer.h"
+#include "dns/leads.h"
 #include "dns/name.h"
 #include "dns/reply.h"
 #include "dns/wire.h"
@@ -89,6 +89,12 @@ static void same_again(const struct dns_answer *a, const uint8_t *reply, size_t 
 	dns_answer_unref(b);
 }
 
+static bool note_name(const struct dns_lead *lead, void *arg)
+{
+	*(bool *)arg |= lead->name != NULL;
+	return false;
+}
+
 static void as_response(const uint8_t *msg, size_t size, uint8_t bits)
 {
 	struct dns_response r;
@@ -97,6 +103,7 @@ static void as_response(const uint8_t *msg, size_t size, uint8_t bits)
 	struct dns_query q;
 	struct dns_answer *a;
 	uint8_t ask[512];
+	bool named = false;
 	int len;
 
 	if (dns_response_parse(msg, size, &r))
@@ -111,6 +118,7 @@ static void as_response(const uint8_t *msg, size_t size, uint8_t bits)
 	HOLDS(len > 0 && !dns_query_parse(ask, (size_t)len, &q));
 	len = dns_reply_answer(&q, a, &stream, NOW, out, sizeof(out));
 	reply_holds(out, len, &q);
+	HOLDS(!dns_answer_leads(a, note_name, &named) && (a->chain || !named));
 	if (a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN)
 		same_again(a, out, (size_t)len);
 	/* old enough that every TTL is at its least */

@@ -48,12 +48,13 @@ static bool note(unsigned number, void *arg)
 static void try_text(const struct regex_set *s, const struct regex *r, const char *text, size_t len)
 {
 	enum regex_outcome o;
+	uint32_t left = REGEX_STEPS_MAX;
 	unsigned found = 0;
 
 	if (len >= REGEX_TEXT_MAX)
 		return;
 	o = regex_match(r, text, len);
-	regex_set_each(s, text, len, note, &found);
+	regex_set_each(s, text, len, &left, note, &found);
 	must(found == (o == REGEX_YES));
 }
 

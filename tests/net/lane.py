@@ -174,6 +174,11 @@ class Reply:
         """The info codes of RFC 8914 in the reply."""
         return [o.code.value for o in self.msg.options if isinstance(o, dns.edns.EDEOption)]
 
+    @property
+    def ede_text(self):
+        """The text behind them."""
+        return [o.text for o in self.msg.options if isinstance(o, dns.edns.EDEOption)]
+
     def has(self, flag):
         return bool(self.msg.flags & dns.flags.Flag[flag])
 
@@ -249,11 +254,13 @@ class Client:
         except (socket.timeout, ConnectionRefusedError) as e:
             raise NoAnswer(f"no answer from {server} port {port}: {e}") from e
 
-    def tcp(self, wires, server=SERVER4, port=53, timeout=5.0):
+    def tcp(self, wires, server=SERVER4, port=53, timeout=5.0, source=None):
         """Send all over one connection, return the answers as they came."""
         s = self.lab.socket("client", socket.AF_INET6 if ":" in server else socket.AF_INET, socket.SOCK_STREAM)
         with s:
             s.settimeout(timeout)
+            if source:
+                s.bind((source, 0))
             s.connect((server, port))
             s.sendall(b"".join(struct.pack("!H", len(w)) + w for w in wires))
             f = s.makefile("rb")
@@ -443,6 +450,21 @@ class Daemon:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"RssAnon:\s+(\d+)", text)[1]) * 1024
 
+    def memory(self):
+        """(PSS without the kernel's maps, bytes of these maps, each once) in bytes."""
+        pss, counts, maps = 0, True, {}
+        for line in Path(f"/proc/{self.process.pid}/smaps").read_text().splitlines():
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                counts = "bpf-map" not in line
+            elif line.startswith("Pss:") and counts:
+                pss += int(line.split()[1]) * 1024
+        for info in Path(f"/proc/{self.process.pid}/fdinfo").iterdir():
+            with contextlib.suppress(OSError):
+                words = dict(line.split(":", 1) for line in info.read_text().splitlines() if ":" in line)
+                if "map_id" in words:
+                    maps[words["map_id"]] = int(words["memlock"])
+        return pss, sum(maps.values())
+
     @contextlib.contextmanager
     def counting(self):
         c = Counting(self.get("stats"))
@@ -474,6 +496,68 @@ class Daemon:
             if reply.by == "kernel":
                 return reply
         raise AssertionError(f"{args} {kwargs} is not answered by the kernel after {tries} times: {reply.reasons}\n{reply.msg}")
+
+
+def zone_file(path, edges):
+    """Write a zone (RFC 9636) whose clock shows morning, and from each of the instants in turn evening or morning.
+
+    For a daemon that has it as TZ a schedule from 12:00 to 24:00, without a zone, begins at the first of them
+    and ends at the second.  A schedule says whole minutes; these may be any seconds.
+    """
+    ahead = 6 * 3600 - int(edges[0]) % 86400
+    types = b"".join(struct.pack("!iBB", offset, 0, 0) for offset in (ahead, ahead + 12 * 3600))
+    path.write_bytes(struct.pack("!4s16x6I", b"TZif", 0, 0, 0, len(edges), 2, 4) +
+                     b"".join(struct.pack("!i", int(e)) for e in edges) +
+                     bytes((i + 1) % 2 for i in range(len(edges))) + types + b"LAB\0")
+    return path
+
+
+AT_EVENING = [{"from": "12:00", "to": "24:00"}]
+
+
+@contextlib.contextmanager
+def urgent():
+    """The calling thread goes before others, where it may: less of what it measures is then the machine's load."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def flips(edge, ask, quiet=0.02, patience=2.0):
+    """Seconds from an instant until an answer that is another one than before has arrived; None: we came too late.
+
+    ask() gives what an answer is told apart by.  Asked without a rest from `quiet` seconds before on.  An answer
+    that changes before its time is an error, as is one that does not.
+    """
+    time.sleep(max(0.0, edge - time.time() - quiet))
+    with urgent():
+        before = ask()
+        if time.time() >= edge:
+            return None
+        while True:
+            now = ask()
+            late = time.time() - edge
+            if now != before:
+                assert late >= 0, f"{-late:.4f} s too early"
+                return late
+            assert late < patience, "nothing has changed"
+
+
+def flips_at(edges, count, ask, **options):
+    """flips() of as many of these edges as could be watched from before."""
+    late = []
+    for edge in edges:
+        if len(late) < count and edge > time.time() + 0.1:
+            seen = flips(edge, ask, **options)
+            late += [] if seen is None else [seen]
+    assert len(late) == count, f"of {len(edges)} edges {len(late)} could be watched"
+    return late
 
 
 def forget_pins(lab):

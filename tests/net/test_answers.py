@@ -14,11 +14,14 @@ LISTS = {
     "hosts.txt": ["127.0.0.1 localhost", "0.0.0.0 exact.blocked.test", "0.0.0.0 freed.blocked.test",
                   "0.0.0.0 mixed.Blocked.test # comment"],
     "adblock.txt": ["! comment", "||tree.blocked.test^", "||wide.test^"],
+    "policy.txt": ["nodata.policy.test CNAME *.", "gone.policy.test CNAME .", "wall.policy.test A 192.0.2.99",
+                   "garden.policy.test CNAME two.up.test.", "drop.policy.test CNAME rpz-drop."],
     "allow.txt": ["freed.blocked.test", "@@||free.wide.test^"],
 }
 FILTER = [
     {"name": "hosts", "file": "hosts.txt", "format": "hosts"},
     {"name": "adblock", "file": "adblock.txt", "format": "adblock"},
+    {"name": "policy", "file": "policy.txt", "format": "rpz"},
     {"name": "allow", "file": "allow.txt", "action": "allow"},
 ]
 REFERENCE = 5354
@@ -126,6 +129,37 @@ def test_a_chain_to_a_blocked_name_is_blocked_by_the_kernel(pair):
     for _ in range(4):
         reply = fast.ask("toblocked.up.test", edns=0)
     assert (reply.by, reply.data, reply.ede) == ("kernel", ["A 0.0.0.0"], [15])
+
+
+POLICY = {
+    "nodata": ("NOERROR", []),
+    "gone": ("NOERROR", ["A 0.0.0.0"]),
+    "wall": ("NOERROR", ["A 192.0.2.99"]),
+    "garden": ("NOERROR", ["A 192.0.2.1", "A 192.0.2.2", "A 192.0.2.3", "CNAME two.up.test."]),
+}
+
+
+@pytest.mark.parametrize("ede,want", [("code", ([15], [None])), ("none", ([], [])), ("text", ([15], ["policy"]))])
+def test_what_a_policy_zone_answers_carries_the_extended_error_of_the_group(pair, ede, want):
+    for d in pair:
+        d.write({**d.config, "filter": {"lists": FILTER, "block": {"ttl": 10, "ede": ede}}})
+        assert d.hup()["reloads"]["failed"] == 0
+    for name, told in POLICY.items():
+        for d, port in zip(pair, (53, REFERENCE)):
+            reply = d.client.ask(f"{name}.policy.test", port=port, edns=0)
+            assert (reply.rcode, reply.data) == told
+            assert (reply.ede, reply.ede_text) == want, name
+        assert pair[0].client.ask(f"{name}.policy.test").msg.edns == -1
+
+
+def test_an_https_record_of_a_blocked_target_is_blocked_by_the_kernel_and_why_names_it(pair):
+    fast, _ = pair
+    for _ in range(4):
+        reply = fast.ask("totarget.up.test", "HTTPS", edns=0)
+    assert (reply.by, reply.data, reply.ede) == ("kernel", [], [15])
+    why = fast.get("why", name="totarget.up.test", client=lane.CLIENT4, type="HTTPS")
+    assert why["kernel"]["chain_set"], why["kernel"]
+    assert (why["daemon"]["step"], why["daemon"]["link"]) == ("link", "exact.blocked.test")
 
 
 @pytest.mark.parametrize("name", ["ExAcT.bLoCkEd.TeSt", "TWO.up.TEST"])

@@ -26,6 +26,7 @@ NAMES = [
     ("two_texts", "text.up.test", "TXT"),
     ("mail_servers", "mail.up.test", "MX"),
     ("an_https_record", "svc.up.test", "HTTPS"),
+    ("an_https_record_of_a_blocked_target", "totarget.up.test", "HTTPS"),
     ("nxdomain", "gone.nx.test", "A"),
     ("nodata", "plain.up.test", "MX"),
     ("a_long_name", ".".join(["a" * 60] * 3 + ["up.test"]), "A"),

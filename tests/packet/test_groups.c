@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_groups.c - what is a group's own: how it blocks, its pause, the types it
- * does not get, what it says of an answer's CNAME chain, the texts of its lists.
+ * does not get, what it says of the names an answer leads to, the texts of its lists.
  */
 #include <string.h>
 #include <bpf/libbpf.h>

@@ -166,7 +166,7 @@ static int take_record(const char *type, const char *text, struct rule_answer *r
 	return 0;
 }
 
-/* "rewrite NAME A 192.0.2.1", "... CNAME TARGET", "... rcode NXDOMAIN", "... drop", "... tcp"; safe behind: of the safe search */
+/* "rewrite NAME A 192.0.2.1", "... CNAME TARGET", "... rcode NXDOMAIN", "... drop", "... tcp"; behind it safe or local: whose it is */
 static int do_rewrite(struct world *w, struct statement *s)
 {
 	struct rule_answer answer = { .ttl = 60 };
@@ -192,7 +192,8 @@ static int do_rewrite(struct world *w, struct statement *s)
 		return wrong("%s is no rewrite", what);
 	else
 		answer.kind = strcmp(what, "CNAME") ? RULE_ANSWER_RECORD : RULE_ANSWER_CNAME;
-	return world_rule(w, has(s, "safe") ? WORLD_SAFE : WORLD_BLOCKS, &item) ? wrong("no room for %s", s->word[1]) : 0;
+	return world_rule(w, has(s, "safe") ? WORLD_SAFE : has(s, "local") ? WORLD_LOCAL : WORLD_BLOCKS, &item) ?
+	       wrong("no room for %s", s->word[1]) : 0;
 }
 
 /* "pause on|off": of everybody's group */

@@ -244,7 +244,7 @@ static int make_filter(struct world *w, struct snapshot *s)
 		.filter = { .unit = &w->unit, .buckets = filter_buckets(s->owned.filter),
 			    .bloom = filter_bloom(s->owned.filter), .group = w->group, .ede = w->ede },
 		.members = s->owned.members, .rules = s->owned.rules, .group = s->owned.groups, .groups = WORLD_GROUPS,
-		.rewrites = UINT_MAX, .safe_search = WORLD_SAFE, .secret = &w->secret,
+		.lists = WORLD_SAFE, .rewrites = WORLD_LOCAL, .safe_search = WORLD_SAFE, .secret = &w->secret,
 	};
 	s->owned.verdicts = judge_verdicts(&s->judge);
 	s->judge.filter.verdicts = s->owned.verdicts;

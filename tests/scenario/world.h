@@ -45,8 +45,11 @@ struct world {
 	unsigned publishes;
 };
 
-/* Sources of rules: two lists, and the safe search, which a pause lifts.  The second group uses the first list alone. */
-enum { WORLD_BLOCKS, WORLD_ALLOWS, WORLD_SAFE, WORLD_SOURCES };
+/*
+ * Sources of rules: two lists, the safe search, which a pause lifts, and local names.
+ * The second group uses the first list alone.
+ */
+enum { WORLD_BLOCKS, WORLD_ALLOWS, WORLD_SAFE, WORLD_LOCAL, WORLD_SOURCES };
 
 struct world *world_new(void);
 void world_free(struct world *w);

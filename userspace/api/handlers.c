@@ -105,13 +105,21 @@ unsigned api_get_why(struct api_request *r, json_t **ret)
 {
 	const char *client = api_param(r, "client"), *type = api_param(r, "type");
 	struct kern_why_query q = { .qtype = 1 };
+	struct control_client asker;
 	struct control_why *w;
 	uint8_t name[DNS_NAME_MAX + 1];
-	int err;
+	int err = 0;
 
 	if (!parse_name(api_param(r, "name"), name, &q.name_len))
 		return api_bad_param(r, "name", ret);
-	if (addr_parse(client ? client : "127.0.0.1", 0, &q.client) < 0 || q.client.port)
+	if (addr_parse(client ? client : "127.0.0.1", 0, &q.client) < 0) {
+		err = control_find_client(r->control, client, &asker);
+		if (err && err != -ENOENT)
+			return api_fail_errno(ret, err, "cannot ask", NULL);
+		q.client = asker.addr;
+		q.mac = !err && asker.has_mac ? asker.mac : NULL;
+	}
+	if (err || q.client.port)
 		return api_bad_param(r, "client", ret);
 	if (type && dns_type_from_text(type, &q.qtype) < 0)
 		return api_bad_param(r, "type", ret);

@@ -40,9 +40,22 @@ static unsigned show(struct api_request *r, json_t *(*render)(const struct confi
 	return OK;
 }
 
+static void look_at_rules(const struct config *c, void *arg)
+{
+	struct look *l = arg;
+
+	l->made = render_rules(c, l->name);
+}
+
 unsigned api_get_rules(struct api_request *r, json_t **ret)
 {
-	return show(r, render_rules, ret);
+	struct look l = { .name = api_param(r, "group") };
+	int err = control_look(r->control, look_at_rules, &l);
+
+	if (err)
+		return api_fail_errno(ret, err, "cannot be shown", NULL);
+	*ret = l.made;
+	return OK;
 }
 
 unsigned api_get_rewrites(struct api_request *r, json_t **ret)
@@ -186,17 +199,57 @@ unsigned api_delete_list(struct api_request *r, json_t **ret)
 	return take_away(r, "list", r->name, ret);
 }
 
+/* What a rule of a group is called; the caller's. */
+static char *group_rule_name(const char *group, const char *rule)
+{
+	char *name = NULL;
+
+	return asprintf(&name, "%s %s", group, rule) < 0 ? NULL : name;
+}
+
+/* To the user it is a rule, of a group. */
+static unsigned as_rule(unsigned status, const char *group, const char *rule, json_t *answer)
+{
+	if (status != OK)
+		return status;
+	json_object_set_new(answer, "kind", json_string("rule"));
+	json_object_set_new(answer, "name", render_text(rule, strlen(rule)));
+	json_object_set_new(answer, "group", render_text(group, strlen(group)));
+	return status;
+}
+
 unsigned api_post_rule(struct api_request *r, json_t **ret)
 {
 	unsigned status = 0;
-	const char *rule = member_text(r, "rule", ret, &status);
+	const char *rule = member_text(r, "rule", ret, &status), *group = NULL;
+	char *name;
 
-	return rule ? put(r, "rule", rule, r->body, false, ret) : status;
+	if (rule && json_object_get(r->body, "group"))
+		group = member_text(r, "group", ret, &status);
+	if (status)
+		return status;
+	if (!group)
+		return put(r, "rule", rule, r->body, false, ret);
+	name = group_rule_name(group, rule);
+	status = name ? put(r, CONFIG_GROUP_RULE, name, r->body, false, ret) :
+			api_fail_errno(ret, -ENOMEM, "nothing was changed", NULL);
+	free(name);
+	return as_rule(status, group, rule, *ret);
 }
 
 unsigned api_delete_rule(struct api_request *r, json_t **ret)
 {
-	return take_away(r, "rule", api_param(r, "rule"), ret);
+	const char *rule = api_param(r, "rule"), *group = api_param(r, "group");
+	unsigned status;
+	char *name;
+
+	if (!group)
+		return take_away(r, "rule", rule, ret);
+	name = group_rule_name(group, rule);
+	status = name ? take_away(r, CONFIG_GROUP_RULE, name, ret) :
+			api_fail_errno(ret, -ENOMEM, "nothing was changed", NULL);
+	free(name);
+	return as_rule(status, group, rule, *ret);
 }
 
 /* One spelling for each name, the one that is shown: without capitals and the final dot. */
@@ -234,6 +287,8 @@ unsigned api_delete_client(struct api_request *r, json_t **ret)
 
 unsigned api_put_group(struct api_request *r, json_t **ret)
 {
+	/* shown with the group, and objects of their own */
+	json_object_del(r->body, "added_rules");
 	return put(r, "group", r->name, r->body, true, ret);
 }
 
@@ -261,6 +316,7 @@ static void strip(json_t *group)
 {
 	json_object_del(group, "name");
 	json_object_del(group, "origin");
+	json_object_del(group, "added_rules");
 	if (json_is_null(json_object_get(group, "lists")))
 		json_object_del(group, "lists");
 }

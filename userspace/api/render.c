@@ -114,6 +114,19 @@ static json_t *objects(const struct control_status *s)
 			 TEXT(s->objects_why), "trouble", TEXT(s->objects_trouble), "pauses", (int)s->pauses);
 }
 
+static json_t *left_out(const struct control_status *s)
+{
+	json_t *all = json_array();
+	unsigned i;
+
+	for (i = 0; i < s->left_out_shown; i++)
+		json_array_append_new(all, json_pack("{s:o, s:o, s:s, s:o}", "kind", TEXT(s->left_out[i].kind), "name",
+						     TEXT(s->left_out[i].name), "origin",
+						     s->left_out[i].origin == CONFIG_FROM_FILE ? "file" : "state", "why",
+						     TEXT(s->left_out[i].why)));
+	return all;
+}
+
 static json_t *waiting(const struct control_status *s)
 {
 	json_t *all = json_array();
@@ -124,15 +137,23 @@ static json_t *waiting(const struct control_status *s)
 	return all;
 }
 
+static json_t *filter(const struct control_status *s)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:i}", "entries", render_u64(s->filter_entries), "asked",
+			 render_u64(s->filter_asked), "untold", render_u64(s->filter_untold), "lists",
+			 render_u64(s->lists), "special", render_u64(s->filter_special), "bad_rules",
+			 (int)s->rules_left_out);
+}
+
 json_t *render_status(const struct control_status *s)
 {
-	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:{s:o, s:o, s:o, s:o}}", "version",
+	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "version",
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
 			 addresses(s->server, BOUND(s->servers, s->server)), "fastpath", fastpath(&s->kern), "filter",
-			 "entries", render_u64(s->filter_entries), "asked", render_u64(s->filter_asked), "lists",
-			 render_u64(s->lists), "objects", objects(s), "reloads", "done", render_u64(s->reloads), "failed",
+			 filter(s), "objects", objects(s), "left_out", left_out(s), "reloads", "done",
+			 render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error), "waiting", waiting(s));
 }
 
@@ -183,9 +204,11 @@ json_t *render_list(const struct control_list *l)
 {
 	const struct list_report *r = &l->report;
 	json_t *reasons = json_object();
+	struct addr sink = { .port = 0 };
 	uint64_t skipped = 0;
 	unsigned i;
 
+	memcpy(sink.ip, r->sink, sizeof(sink.ip));
 	for (i = 0; i < LIST_SKIP_COUNT; i++) {
 		if (!r->skipped[i])
 			continue;
@@ -194,14 +217,16 @@ json_t *render_list(const struct control_list *l)
 			skipped += r->skipped[i];
 		json_object_set_new(reasons, list_skip_names[i], skip_row(r, i));
 	}
-	return json_pack("{s:o, s:s, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "name", TEXT(l->name), "origin", l->origin == CONFIG_FROM_FILE ? "file" : "state", "file",
-			 TEXT(l->file), "fetch", fetch(l), "format", list_format_names[l->format], "action",
+	return json_pack("{s:o, s:s, s:b, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "name", TEXT(l->name), "origin", l->origin == CONFIG_FROM_FILE ? "file" : "state", "left_out",
+			 l->left_out, "file", TEXT(l->file), "fetch", fetch(l), "format", list_format_names[l->format], "action",
 			 l->action == CONFIG_LIST_ALLOW ? "allow" : "block", "loaded", l->loaded, "error", TEXT(l->error),
 			 "lines", render_u64(r->lines), "names", render_u64(r->exact + r->subtree), "exact",
 			 render_u64(r->exact), "subtree", render_u64(r->subtree), "allow", render_u64(r->allow), "regex",
 			 render_u64(r->regex), "rewrite", render_u64(r->rewrite), "address", render_u64(r->address), "route",
-			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "skipped", render_u64(skipped),
+			 render_u64(r->route), "duplicates", render_u64(r->duplicates), "sink",
+			 r->sunk ? address(&sink) : json_null(), "sunk",
+			 render_u64(r->sunk), "skipped", render_u64(skipped),
 			 "reasons", reasons);
 }
 

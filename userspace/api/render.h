@@ -38,7 +38,8 @@ json_t *render_message(const uint8_t *msg, size_t size);
 json_t *render_cache(const struct control_cache *c);
 json_t *render_cached(const uint8_t *name, const struct control_cached *list, unsigned count);
 json_t *render_event(const struct control_event *e);
-json_t *render_rules(const struct config *c);
+/* @group: those of this one alone; NULL: all. */
+json_t *render_rules(const struct config *c, const char *group);
 json_t *render_rewrites(const struct config *c);
 json_t *render_clients(const struct config *c);
 json_t *render_client(const struct config_client *k);

@@ -59,14 +59,16 @@ static void add_rules(json_t *all, const struct config_rules *r, const char *gro
 						     "origin", origin(r->at[i].origin), "line", line(&r->at[i].place)));
 }
 
-json_t *render_rules(const struct config *c)
+json_t *render_rules(const struct config *c, const char *group)
 {
 	json_t *all = json_array();
 	unsigned i;
 
-	add_rules(all, &c->filter_rules, NULL);
+	if (!group)
+		add_rules(all, &c->filter_rules, NULL);
 	for (i = 0; i < c->groups.count; i++)
-		add_rules(all, &c->groups.at[i].rules, c->groups.at[i].name);
+		if (!group || !strcmp(c->groups.at[i].name, group))
+			add_rules(all, &c->groups.at[i].rules, c->groups.at[i].name);
 	return json_pack("{s:o}", "rules", all);
 }
 
@@ -195,16 +197,17 @@ static json_t *members(const struct config_group *g)
 
 json_t *render_group(const struct config_group *g)
 {
-	json_t *rules = json_array(), *types = json_array();
+	json_t *rules = json_array(), *added = json_array(), *types = json_array();
 	char buf[32];
 	unsigned i;
 
 	for (i = 0; i < g->rules.count; i++)
-		json_array_append_new(rules, text(g->rules.at[i].text));
+		json_array_append_new(g->rules.at[i].added ? added : rules, text(g->rules.at[i].text));
 	for (i = 0; i < g->no_types.count; i++)
 		json_array_append_new(types, json_string(dns_type_text(g->no_types.at[i], buf, sizeof(buf))));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "name", text(g->name), "clients", members(g), "lists",
-			 g->all_lists ? json_null() : refs(&g->list_names), "rules", rules, "block", block(&g->block),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "name", text(g->name), "clients", members(g), "lists",
+			 g->all_lists ? json_null() : refs(&g->list_names), "rules", rules, "added_rules", added, "block",
+			 block(&g->block),
 			 "safe_search", g->safe_search, "no_types", types, "schedules", schedules(g), "origin",
 			 origin(g->origin));
 }

@@ -97,10 +97,17 @@ json_t *render_why(const struct kern_why_query *q, const struct control_why *w)
 {
 	char name[DNS_NAME_TEXT_MAX], type[32], client[ADDR_TEXT_MAX];
 	struct addr ip = q->client;
+	json_t *all;
 
 	ip.port = 0;
-	return json_pack("{s:{s:s, s:s, s:s, s:b, s:b}, s:o, s:o}", "question", "name",
+	all = json_pack("{s:{s:s, s:s, s:s, s:b, s:b}, s:o, s:o}", "question", "name",
 			 dns_name_text(q->name, name, sizeof(name)), "type", dns_type_text(q->qtype, type, sizeof(type)),
 			 "client", addr_text(&ip, client, sizeof(client)), "edns", q->edns, "dnssec_ok", q->dnssec_ok,
 			 "kernel", kernel(w), "daemon", daemon_side(w));
+	if (!q->mac)
+		return all;
+	snprintf(client, sizeof(client), "mac:%02x:%02x:%02x:%02x:%02x:%02x", q->mac[0], q->mac[1], q->mac[2], q->mac[3],
+		 q->mac[4], q->mac[5]);
+	json_object_set_new(json_object_get(all, "question"), "mac", json_string(client));
+	return all;
 }

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <pwd.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +68,13 @@ int process_drop(uid_t uid, gid_t gid, struct err_at *reterr)
 	/* A change of user forbids core dumps and /proc/self; both are wanted. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	return keep_caps(reterr);
+}
+
+int process_urgent(bool on)
+{
+	struct sched_param p = { .sched_priority = on ? sched_get_priority_min(SCHED_FIFO) : 0 };
+
+	return -pthread_setschedparam(pthread_self(), on ? SCHED_FIFO : SCHED_OTHER, &p);
 }
 
 const char *process_user_name(char *buf, size_t size)

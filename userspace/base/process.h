@@ -30,6 +30,18 @@ int process_user(const char *name, uid_t *ret_uid, gid_t *ret_gid);
  */
 int process_drop(uid_t uid, gid_t gid, struct err_at *reterr);
 
+/**
+ * Let the calling thread go before all others (SCHED_FIFO, the lowest of its
+ * priorities), or be as others again.
+ *
+ * Threads that it makes meanwhile are, and stay, what it is then; so a thread can have this
+ * of a process that has given up the right to it.
+ *
+ * Returns 0, or a negative errno: -EPERM without CAP_SYS_NICE (for @on), or
+ * where the service manager or a control group forbids it.
+ */
+int process_urgent(bool on);
+
 /* Name of the user that the process runs as now.  Returns @buf. */
 const char *process_user_name(char *buf, size_t size);
 

@@ -96,7 +96,9 @@ void config_free(struct config *c);
  *
  * @kind  "list", "rewrite", "client" or "group": an object as in the file,
  *        whose name is @name (it may be in @json too, then the same); "rule":
- *        a text, or { rule: text }, and @name says which in errors
+ *        a text, or { rule: text }, and @name says which in errors;
+ *        CONFIG_GROUP_RULE: { group:, rule: } for a group that is there
+ *        already, and @name is the two with a blank between
  * @json  one value; relative paths are refused
  *
  * Numbers of other objects are not valid until config_check_whole() has been
@@ -106,6 +108,7 @@ void config_free(struct config *c);
  * object whose name is taken (-EEXIST then, "managed by" the file or "there
  * already"); -ENOMEM.  @errs is added to.
  */
+#define CONFIG_GROUP_RULE "group rule"
 int config_overlay(struct config *c, const char *kind, const char *name, const char *json, struct config_errors *errs);
 
 /**

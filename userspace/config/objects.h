@@ -93,6 +93,7 @@ struct config_rule {
 	enum config_origin origin;
 	struct config_place place;
 	uint32_t sum;			/* of the text: among ten thousand most are told apart by it */
+	bool added;			/* to a group by config_overlay(); false: the group itself says it */
 	char *text;
 };
 

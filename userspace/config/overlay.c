@@ -159,6 +159,81 @@ static int add(struct config *c, const struct kind *k, struct reader *r, const c
 	return append(c, k, object, there);
 }
 
+/* ---- rules of one group ---- */
+
+static struct config_group *find_group(struct config *c, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < c->groups.count; i++)
+		if (!strcmp(c->groups.at[i].name, name))
+			return &c->groups.at[i];
+	return NULL;
+}
+
+static int say_there(const struct config *c, const struct config_rule *there, const char *key, struct reader *r)
+{
+	if (there->origin == CONFIG_FROM_FILE)
+		reader_error(r, NULL, key, "is managed by the configuration's file (%s, line %u)",
+			     *c->file ? c->file : "no name", there->place.line);
+	else
+		reader_error(r, NULL, key, there->added ? "is there already" : "the group itself has it already");
+	return -EEXIST;
+}
+
+/* @rule is taken, on success alone. */
+static int add_to_group(struct config *c, const char *group, struct config_rule *rule, const char *key, struct reader *r)
+{
+	struct config_group *g = find_group(c, group);
+	struct config_rule *more;
+	unsigned i;
+
+	if (!g)
+		return reader_error(r, NULL, key, "there is no group \"%.63s\"", group);
+	for (i = 0; i < g->rules.count; i++)
+		if (same_rule(rule, &g->rules.at[i]))
+			return say_there(c, &g->rules.at[i], key, r);
+	if (g->rules.count >= CONFIG_RULES_MAX)
+		return reader_error(r, NULL, key, "expected at most %u rules of a group", CONFIG_RULES_MAX);
+	more = realloc(g->rules.at, (g->rules.count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	g->rules.at = more;
+	more[g->rules.count++] = *rule;
+	return 0;
+}
+
+/* { group:, rule: }, called "GROUP RULE". */
+static int add_group_rule(struct config *c, struct reader *r, const char *key)
+{
+	static const struct reader_field fields[] = { { "group", false }, { "rule", false } };
+	const yaml_node_t *root = yaml_document_get_root_node(r->doc), *f[2];
+	struct config_rule rule = { .text = NULL };
+	const char *group;
+	size_t n;
+	int err;
+
+	if (!root)
+		return reader_error(r, NULL, key, "expected an object");
+	if (reader_fields(r, root, key, fields, 2, f))
+		return -EINVAL;
+	if (!f[0] || !f[1])
+		return reader_error(r, root, key, "expected { group:, rule: }");
+	group = reader_text(r, f[0], key, "the name of a group");
+	if (!group)
+		return -EINVAL;
+	err = element_rule(r, f[1], key, 0, &rule);
+	n = strlen(group);
+	if (!err && (strncmp(r->made, group, n) || r->made[n] != ' ' || strcmp(r->made + n + 1, rule.text)))
+		err = reader_error(r, root, key, "expected the rule \"%.200s\", as it is called elsewhere", r->made);
+	rule.added = true;
+	if (!err)
+		err = add_to_group(c, group, &rule, key, r);
+	if (err)
+		rule_done(&rule);
+	return err;
+}
+
 int config_overlay(struct config *c, const char *kind, const char *name, const char *json, struct config_errors *errs)
 {
 	struct reader r = { .c = c, .errs = errs, .outside = true, .made = name };
@@ -169,11 +244,17 @@ int config_overlay(struct config *c, const char *kind, const char *name, const c
 	int err;
 
 	snprintf(key, sizeof(key), "%.12s %.60s", kind, name);
-	if (!k)
-		return reader_error(&r, NULL, key, "expected a list, rule, rewrite, client or group");
+	if (!k && strcmp(kind, CONFIG_GROUP_RULE))
+		return reader_error(&r, NULL, key, "expected a list, rule, rewrite, client, group or group rule");
 	err = document_load(json, strlen(json), NULL, &doc, errs);
 	if (err)
 		return err;
+	if (!k) {
+		r.doc = &doc;
+		err = add_group_rule(c, &r, key);
+		yaml_document_delete(&doc);
+		return err;
+	}
 	object = calloc(1, k->size);
 	r.doc = &doc;
 	err = object ? add(c, k, &r, key, object) : -ENOMEM;

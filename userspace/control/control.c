@@ -70,6 +70,7 @@ static void on_second(uv_timer_t *t)
 
 	kern_links_check(c->kern);
 	check_pins(c);
+	patterns_tick(c, now);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
@@ -94,7 +95,7 @@ static void log_lists(const struct control *c)
 		 loaded, c->lists ? "" : ", as compiled by an earlier run");
 }
 
-static int reload(struct control *c, struct err_at *reterr);
+static int reload(struct control *c, enum feed_mode mode, struct err_at *reterr);
 
 /* Keep why a reload failed, for status; returns it for the log. */
 static const char *note_failure(struct control *c, int err, struct err_at *at)
@@ -109,7 +110,7 @@ static void on_compile(uv_timer_t *t)
 {
 	struct control *c = t->data;
 	struct err_at at = { 0 };
-	int err = reload(c, &at);
+	int err = reload(c, FEED_AS_BEFORE, &at);
 
 	if (err)
 		log_warn("lists not read again, the filter compiled earlier stays in force: %s", note_failure(c, err, &at));
@@ -124,10 +125,8 @@ static void start_timers(struct control *c)
 	uv_timer_init(c->loop, &c->compile);
 	uv_timer_init(c->loop, &c->changed);
 	uv_timer_init(c->loop, &c->pause_end);
-	uv_timer_init(c->loop, &c->schedule);
-	c->poll.data = c->second.data = c->compile.data = c->changed.data = c->pause_end.data = c->schedule.data = c;
+	c->poll.data = c->second.data = c->compile.data = c->changed.data = c->pause_end.data = c;
 	c->timing = true;
-	schedule_start(c);
 	pause_tick(c);
 	uv_timer_start(&c->poll, on_poll, POLL_MS, POLL_MS);
 	uv_timer_start(&c->second, on_second, 1000, 1000);
@@ -142,7 +141,6 @@ static void stop_timers(struct control *c)
 	uv_close((uv_handle_t *)&c->compile, NULL);
 	uv_close((uv_handle_t *)&c->changed, NULL);
 	uv_close((uv_handle_t *)&c->pause_end, NULL);
-	uv_close((uv_handle_t *)&c->schedule, NULL);
 }
 
 /* ---- start ---- */
@@ -202,7 +200,7 @@ static void log_kern(const struct control *c)
 		log_info("took over the tables of the run before: %u answers", s.answers_in_use);
 }
 
-/* The filter that is on disk at once, or else all lists now: never a moment without. */
+/* The filter that is on disk at once, or else all lists now: never a moment without.  @s is taken on success. */
 static int first_filter(struct control *c, struct snapshot *s, struct err_at *reterr)
 {
 	c->compile_later = s->config->filter_lists.count && filter_load(c, s);
@@ -251,6 +249,24 @@ static int read_effective(struct control *c, struct config **ret, char **ret_tex
 	return 0;
 }
 
+/*
+ * Root goes; the thread that waits for edges of schedules keeps of it that no
+ * other one holds it up, and has none of its rights.
+ */
+static int drop_privileges(struct control *c, struct err_at *reterr)
+{
+	int urgent = process_urgent(true), err = process_drop(c->uid, c->gid, reterr);
+
+	if (!err)
+		err = edges_start(&c->edges, reterr);
+	if (urgent)
+		log_info("edges of schedules may come milliseconds late while the machine is busy: no real-time priority: %s",
+			 strerror(-urgent));
+	else
+		process_urgent(false);
+	return err;
+}
+
 /* Everything that needs root, in order, then root goes.  @config is the file's alone, and kept. */
 static int start_privileged(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
 {
@@ -283,7 +299,7 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 	if (!err)
 		err = kern_own(c->kern, c->uid, c->gid, reterr);
 	if (!err)
-		err = process_drop(c->uid, c->gid, reterr);
+		err = drop_privileges(c, reterr);
 	return err;
 }
 
@@ -292,6 +308,7 @@ static void free_all(struct control *c, bool detach)
 {
 	wire_stop(c);
 	wire_free(c);
+	edges_stop(&c->edges);
 	kern_close(c->kern, detach);
 	cache_free(c->cache);
 	flights_free(c->flights);
@@ -301,6 +318,7 @@ static void free_all(struct control *c, bool detach)
 	state_close(c->objects);
 	left_outs_done(&c->left_out);
 	left_outs_done(&c->left_out_next);
+	left_outs_done(&c->bad_rules);
 	config_free(c->begun);
 	free(c->text);
 	free(c->lists);
@@ -331,6 +349,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	snprintf(c->path, sizeof(c->path), "%s", path);
 	pthread_mutex_init(&c->tail_lock, NULL);
 	pthread_mutex_init(&c->names_lock, NULL);
+	edges_init(&c->edges);
 	err = start_privileged(c, config, &s, reterr);
 	if (!err)
 		err = make_shared(c, s->config);
@@ -342,7 +361,6 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 		err = first_filter(c, s, reterr);
 	if (err)
 		goto out;
-	snapshot_apply(c, s);
 	effective_settle(c);
 	s = NULL;
 	kern_enable(c->kern, true);
@@ -376,31 +394,32 @@ static void log_restart(const struct config_option *o, void *arg)
 }
 
 /* Compile for @config (taken) and put it in force; on failure all stays as it was. */
-static int renew(struct control *c, struct config *config, struct err_at *reterr)
+static int renew(struct control *c, struct config *config, enum feed_mode mode, struct err_at *reterr)
 {
+	struct snapshot *s, *old = c->snapshot;
 	struct err_at ignored;
-	struct snapshot *s;
 	int err = snapshot_make(c, config, &s, reterr);
 
 	if (err)
 		return err;
+	snapshot_ref(old);
 	/* First: a list that was wanted before has a copy that lies there. */
 	err = fetch_want(c, config, reterr);
 	if (!err)
-		err = filter_compile(c, s, FEED_ALL, reterr);
+		err = filter_compile(c, s, mode, reterr);
 	if (err) {
-		fetch_want(c, c->snapshot->config, &ignored);
+		fetch_want(c, old->config, &ignored);
 		snapshot_unref(s);
-		return err;
+	} else {
+		config_changes(old->config, config, log_restart, NULL);
+		effective_settle(c);
+		lists_sweep(c->fetch);
 	}
-	config_changes(c->snapshot->config, config, log_restart, NULL);
-	snapshot_apply(c, s);
-	effective_settle(c);
-	lists_sweep(c->fetch);
-	return 0;
+	snapshot_unref(old);
+	return err;
 }
 
-static int reload(struct control *c, struct err_at *reterr)
+static int reload(struct control *c, enum feed_mode mode, struct err_at *reterr)
 {
 	struct config *config;
 	size_t size;
@@ -409,7 +428,7 @@ static int reload(struct control *c, struct err_at *reterr)
 
 	if (err)
 		return err;
-	err = renew(c, config, reterr);
+	err = renew(c, config, mode, reterr);
 	if (err) {
 		free(text);
 		return err;
@@ -437,7 +456,7 @@ int control_recompile(struct control *c, struct err_at *reterr)
 		config_free(config);
 		return err;
 	}
-	err = renew(c, config, reterr);
+	err = renew(c, config, FEED_AS_BEFORE, reterr);
 	if (!err)
 		log_lists(c);
 	return err;
@@ -448,7 +467,7 @@ int control_reload(struct control *c, struct err_at *reterr)
 	int err;
 
 	c->reloads++;
-	err = reload(c, reterr);
+	err = reload(c, FEED_ALL, reterr);
 	if (err) {
 		c->reloads_failed++;
 		log_err("not reloaded, the old configuration stays in force: %s", note_failure(c, err, reterr));

@@ -74,6 +74,7 @@ struct control_list {
 	char url[512];			/* without user, password and query; "" for a file */
 	enum config_list_format format;
 	enum config_list_action action;
+	bool left_out;			/* made, but it cannot be in force: error says why, what follows is not known */
 	bool loaded;			/* in force; false: never read, or the last try failed and nothing older is there */
 	char error[256];		/* of the last try; "" when it went well */
 	struct list_report report;
@@ -85,6 +86,15 @@ struct control_list {
 	int64_t next_try_s;
 };
 
+/* What the file says or was made at run time, and is not in force. */
+struct control_left_out {
+	char kind[96];			/* "list" ..., "rule of group kids" */
+	char name[200];
+	char why[400];
+	enum config_origin origin;
+};
+
+#define CONTROL_LEFT_OUT_MAX 16
 #define CONTROL_WAITING_MAX 32
 
 struct control_status {
@@ -100,12 +110,17 @@ struct control_status {
 	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
-	uint64_t filter_asked;		/* names whose sets were too many: user space judges them */
+	uint64_t filter_asked;		/* names on combinations of lists that the kernel has no number for: the daemon judges them */
+	uint64_t filter_untold;		/* of those, such as it had no room for either: blocked in every group */
+	uint64_t filter_special;	/* patterns, rules with conditions, rewrites, addresses */
 	unsigned lists;
 	unsigned objects;		/* made at run time and in force */
-	unsigned objects_left_out;	/* made, but they cannot be in force beside what the file says */
+	unsigned objects_left_out;	/* made, but they cannot be in force beside what the file says, or are bad rules */
 	char objects_why[512];		/* why the first of those cannot */
 	char objects_trouble[512];	/* of the state database: damaged, read alone, or not there; "" otherwise */
+	unsigned rules_left_out;	/* bad ones of the file */
+	struct control_left_out left_out[CONTROL_LEFT_OUT_MAX];	/* the first of both */
+	unsigned left_out_shown;	/* how many those are */
 	unsigned pauses;
 	uint64_t reloads;
 	uint64_t reloads_failed;
@@ -115,7 +130,10 @@ struct control_status {
 };
 int control_status(struct control *c, struct control_status *ret);
 
-/* The lists in force, in the order of the file; returns how many of @ret (room for @max) were filled. */
+/*
+ * The lists in force, in the order of the file, then those that were left out;
+ * returns how many of @ret (room for @max) were filled.
+ */
 int control_lists(struct control *c, struct control_list *ret, unsigned max);
 
 struct control_stats {
@@ -179,7 +197,7 @@ struct control_verdict {
 	uint64_t line;			/* in its source; 0: not known */
 	char rule[256];			/* as written; "" when not known */
 	unsigned rewrites;		/* rules that say what to answer */
-	uint8_t link[256];		/* the name in the answer's CNAME chain that decided, lower-case wire form */
+	uint8_t link[256];		/* the name that decided of those the answer leads to, lower-case wire form */
 	uint16_t link_len;		/* 0: none did */
 };
 
@@ -200,6 +218,20 @@ struct control_why {
 	uint8_t reply[4096];
 	uint16_t reply_len;
 };
+struct control_client {
+	struct addr addr;		/* without port */
+	bool has_mac;			/* it was meant by that, or has one in the configuration */
+	uint8_t mac[6];
+};
+
+/**
+ * Find the client that is meant by an address, "mac:02:00:00:00:00:01" or the name of a client of the configuration.
+ *
+ * Of a hardware address without an address of its own: that of the neighbour
+ * who has it now, else 127.0.0.1.  Returns 0; -ENOENT; -ESHUTDOWN.
+ */
+int control_find_client(struct control *c, const char *text, struct control_client *ret);
+
 /**
  * What would happen to this question, in the kernel and in the daemon.
  *
@@ -219,8 +251,8 @@ int control_look(struct control *c, void (*look)(const struct config *config, vo
 /**
  * Make an object, or put another in the place of one that was made so.
  *
- * @kind     "list", "rule", "rewrite", "client" or "group"
- * @name     of a rule: the rule itself
+ * @kind     "list", "rule", "rewrite", "client", "group" or CONFIG_GROUP_RULE
+ * @name     of a rule: the rule itself; of a group's: the group, a blank, the rule
  * @json     as config_overlay() takes it
  * @replace  false: an object that is there already is an error
  *

@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "control/internal.h"
 
-/* Kinds in this order: groups name lists and clients. */
-static const char *const kinds[] = { "list", "rule", "rewrite", "client", "group" };
+/* Kinds in this order: groups name lists and clients, and have rules. */
+static const char *const kinds[] = { "list", "rule", "rewrite", "client", "group", CONFIG_GROUP_RULE };
 
 struct object {
 	char *kind, *name, *body;
@@ -152,70 +152,203 @@ static int drop_first_bad(const char *text, size_t size, const char *path, struc
 	return drop(&o->at[high - 1], errs);
 }
 
+/* ---- a change ---- */
+
+/* What is laid over the file, again and again. */
+struct laying {
+	struct control *c;
+	const char *text;		/* of the file */
+	size_t size;
+	struct objects o;
+	struct config_errors *errs;
+	unsigned *out;			/* those that were left out before, by number */
+	unsigned outs;
+};
+
 static bool same(const struct object *o, const struct effective_change *change)
 {
-	return change && !strcmp(o->kind, change->kind) && !strcmp(o->name, change->name);
+	return !strcmp(o->kind, change->kind) && !strcmp(o->name, change->name);
 }
 
-static const struct left_out *find_left_out(const struct left_outs *all, const struct object *o)
+static int set_dropped(struct object *o, const char *why)
 {
-	unsigned i;
+	char *copy = strdup(why);
 
-	for (i = 0; i < all->count; i++)
-		if (!strcmp(all->at[i].kind, o->kind) && !strcmp(all->at[i].name, o->name))
-			return &all->at[i];
-	return NULL;
-}
-
-/* A change is all or nothing, but for what was out of force before it. */
-static int skip_known(const struct control *c, struct objects *o, const struct effective_change *change)
-{
-	const struct left_out *l;
-	unsigned i;
-
-	for (i = 0; change && c->left_out.count && i < o->count; i++) {
-		l = same(&o->at[i], change) ? NULL : find_left_out(&c->left_out, &o->at[i]);
-		o->at[i].dropped = l ? strdup(l->why) : NULL;
-		if (l && !o->at[i].dropped)
-			return -ENOMEM;
-	}
+	if (!copy)
+		return -ENOMEM;
+	free(o->dropped);
+	o->dropped = copy;
 	return 0;
 }
 
-void left_outs_done(struct left_outs *l)
+static void want(struct object *o)
 {
-	unsigned i;
-
-	for (i = 0; i < l->count; i++) {
-		free(l->at[i].kind);
-		free(l->at[i].name);
-		free(l->at[i].why);
-	}
-	free(l->at);
-	*l = (struct left_outs){ 0 };
+	free(o->dropped);
+	o->dropped = NULL;
 }
 
-/* Move those that were dropped to where they wait for effective_settle(). */
-static int keep_dropped(struct control *c, struct objects *o)
+/* A change is all or nothing, but for what was out of force before it. */
+static int drop_known(struct laying *l, const struct effective_change *change)
 {
-	struct left_outs *to = &c->left_out_next;
-	struct object *from;
+	const struct left_out *known;
 	unsigned i;
+	int err = 0;
 
-	left_outs_done(to);
-	to->at = calloc(o->count + 1, sizeof(*to->at));
-	for (i = 0; to->at && i < o->count; i++) {
-		from = &o->at[i];
-		if (!from->dropped)
+	l->out = calloc(l->o.count + 1, sizeof(*l->out));
+	if (!l->out)
+		return -ENOMEM;
+	for (i = 0; i < l->o.count && l->c->left_out.count && !err; i++) {
+		known = same(&l->o.at[i], change) ? NULL :
+			left_outs_find(&l->c->left_out, l->o.at[i].kind, l->o.at[i].name);
+		if (!known)
 			continue;
-		to->at[to->count++] = (struct left_out){ .kind = from->kind, .name = from->name, .why = from->dropped };
-		from->kind = from->name = from->dropped = NULL;
+		err = set_dropped(&l->o.at[i], known->why);
+		l->out[l->outs++] = i;
 	}
-	return to->at ? 0 : -ENOMEM;
+	return err;
+}
+
+/* Lay all that is not dropped over the file. */
+static int lay(struct laying *l, struct config **ret)
+{
+	struct config *config = NULL;
+	int err;
+
+	memset(l->errs, 0, sizeof(*l->errs));
+	err = fresh(l->text, l->size, l->c->path, &config, l->errs);
+	if (!err)
+		err = add_objects(config, &l->o, l->o.count, false, l->errs);
+	if (err)
+		config_free(config);
+	else
+		*ret = config;
+	return err;
+}
+
+/* What is refused for itself is looked at once, not in every trial: what is left is what may come back. */
+static int drop_refused(struct laying *l)
+{
+	struct config *config = NULL;
+	struct object *o;
+	unsigned i, at = 0, kept = 0;
+	int err = fresh(l->text, l->size, l->c->path, &config, l->errs);
+	bool known;
+
+	for (i = 0; i < l->o.count && !err; i++) {
+		o = &l->o.at[i];
+		known = at < l->outs && l->out[at] == i;
+		at += known;
+		memset(l->errs, 0, sizeof(*l->errs));
+		err = config_overlay(config, o->kind, o->name, o->body, l->errs);
+		if (known && !err)
+			l->out[kept++] = i;
+		else if (known && is_refusal(err))
+			err = set_dropped(o, l->errs->at[0].why);
+	}
+	if (!err)
+		l->outs = kept;
+	config_free(config);
+	return err;
+}
+
+/*
+ * Take back into @best those from @low up to @high that can be; halves that
+ * cannot be are looked into.  0 or -ENOMEM.
+ */
+static int take_back(struct laying *l, unsigned low, unsigned high, struct config **best)
+{
+	struct config *config = NULL;
+	unsigned i, middle = low + (high - low) / 2;
+	int err;
+
+	if (low == high)
+		return 0;
+	for (i = low; i < high; i++)
+		want(&l->o.at[l->out[i]]);
+	err = lay(l, &config);
+	if (!err) {
+		config_free(*best);
+		*best = config;
+		return 0;
+	}
+	if (!is_refusal(err))
+		return err;
+	for (i = low, err = 0; i < high && !err; i++)
+		err = set_dropped(&l->o.at[l->out[i]], l->errs->at[0].why);
+	if (err || high - low == 1)
+		return err;
+	err = take_back(l, low, middle, best);
+	return err ? err : take_back(l, middle, high, best);
+}
+
+static int make_changed(struct laying *l, const struct effective_change *change, struct config **ret)
+{
+	struct config *config = NULL;
+	int err = drop_known(l, change);
+
+	if (!err)
+		err = lay(l, &config);
+	if (!err && l->outs && !change->alone) {
+		err = drop_refused(l);
+		if (!err)
+			err = take_back(l, 0, l->outs, &config);
+		memset(l->errs, 0, sizeof(*l->errs));
+	}
+	if (err)
+		config_free(config);
+	else
+		*ret = config;
+	return err;
+}
+
+/* ---- a reading of the file ---- */
+
+static int make_anew(struct laying *l, struct config **ret)
+{
+	struct config *config = NULL;
+	int err = fresh(l->text, l->size, l->c->path, &config, l->errs), drop_err;
+
+	if (err)
+		return err;
+	while (is_refusal(err = add_objects(config, &l->o, l->o.count, true, l->errs))) {
+		drop_err = drop_first_bad(l->text, l->size, l->c->path, &l->o, l->errs);
+		if (drop_err == -EINVAL)
+			break;
+		config_free(config);
+		config = NULL;
+		memset(l->errs, 0, sizeof(*l->errs));
+		err = drop_err ? drop_err : fresh(l->text, l->size, l->c->path, &config, l->errs);
+		if (err)
+			break;
+	}
+	if (err)
+		config_free(config);
+	else
+		*ret = config;
+	return err;
+}
+
+/* Note those that were dropped where they wait for effective_settle(). */
+static int keep_dropped(struct control *c, const struct objects *o)
+{
+	unsigned i;
+	int err = 0;
+
+	left_outs_done(&c->left_out_next);
+	for (i = 0; i < o->count && !err; i++)
+		if (o->at[i].dropped)
+			err = left_outs_add(&c->left_out_next, o->at[i].kind, o->at[i].name, o->at[i].dropped,
+					    CONFIG_FROM_STATE);
+	return err;
 }
 
 void effective_settle(struct control *c)
 {
+	unsigned i;
+
+	for (i = 0; i < c->left_out.count; i++)
+		if (!left_outs_find(&c->left_out_next, c->left_out.at[i].kind, c->left_out.at[i].name))
+			log_info("%s %s is not left out any more", c->left_out.at[i].kind, c->left_out.at[i].name);
 	left_outs_done(&c->left_out);
 	c->left_out = c->left_out_next;
 	c->left_out_next = (struct left_outs){ 0 };
@@ -224,36 +357,23 @@ void effective_settle(struct control *c)
 int effective_make(struct control *c, const char *text, size_t size, const struct effective_change *change,
 		   struct config **ret, struct config_errors *errs)
 {
-	struct objects o = { 0 };
+	struct laying l = { .c = c, .text = text, .size = size, .errs = errs };
 	struct config *config = NULL;
-	int err, drop_err;
+	int err = read_objects(c->objects, &l.o, &errs->at[0]);
 
-	err = read_objects(c->objects, &o, &errs->at[0]);
-	if (err) {
+	if (err)
 		errs->count = 1;
-		goto out;
-	}
-	err = fresh(text, size, c->path, &config, errs);
-	if (err)
-		goto out;
-	err = skip_known(c, &o, change);
-	while (!err && is_refusal(err = add_objects(config, &o, o.count, !change, errs))) {
-		if (change || (drop_err = drop_first_bad(text, size, c->path, &o, errs)) == -EINVAL)
-			break;
-		config_free(config);
-		config = NULL;
-		memset(errs, 0, sizeof(*errs));
-		err = drop_err ? drop_err : fresh(text, size, c->path, &config, errs);
-	}
+	else
+		err = change ? make_changed(&l, change, &config) : make_anew(&l, &config);
 	if (!err)
-		err = keep_dropped(c, &o);
-	if (err)
-		goto out;
-	*ret = config;
-	config = NULL;
-out:
+		err = keep_dropped(c, &l.o);
+	if (!err) {
+		*ret = config;
+		config = NULL;
+	}
 	config_free(config);
-	objects_done(&o);
+	objects_done(&l.o);
+	free(l.out);
 	return err;
 }
 

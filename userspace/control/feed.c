@@ -19,6 +19,7 @@ struct feed {
 	struct sources sources;
 	struct compile *to;
 	enum feed_mode mode;
+	struct left_outs *bad;
 	struct err_at *reterr;
 };
 
@@ -67,6 +68,8 @@ static bool was_missing(const struct control *c, const struct config_list *l)
 	const struct config_lists *before = &c->snapshot->config->filter_lists;
 	unsigned i;
 
+	if (l->origin == CONFIG_FROM_STATE && left_outs_find(&c->left_out, "list", l->name))
+		return true;
 	for (i = 0; c->lists && i < before->count; i++)
 		if (!strcmp(before->at[i].name, l->name))
 			return !c->lists[i].loaded;
@@ -103,40 +106,70 @@ static int feed_lists(const struct feed *f, struct list_state *states)
 
 /* ---- rules ---- */
 
-static int feed_rules(const struct feed *f, const struct config_rules *r, unsigned source, const char *key)
+/* Those of a group are told from those for all, and from those of another. */
+static const char *rule_kind(const char *group, char *buf, size_t size)
 {
-	char where[96];
-	unsigned i;
-	int err;
+	snprintf(buf, size, group ? "rule of group %s" : "rule", group);
+	return buf;
+}
 
-	for (i = 0; i < r->count; i++) {
+/*
+ * May a bad rule be left out?  One that was, when a change is asked for or the
+ * file is read again, is not that change's fault.  With a filter that an
+ * earlier run compiled nobody knows yet which were.
+ */
+static bool may_be_bad(const struct feed *f, const struct config_rule *u, const char *kind, const char *group)
+{
+	bool known = left_outs_find(&f->c->bad_rules, kind, u->text) != NULL;
+
+	if (f->mode == FEED_ALL)
+		return known && u->origin == CONFIG_FROM_STATE;
+	if (f->mode == FEED_ANYHOW || known || !f->c->lists)
+		return true;
+	return u->origin == CONFIG_FROM_STATE &&
+	       left_outs_find(&f->c->left_out, group ? "group" : "rule", group ? group : u->text);
+}
+
+static int leave_out(const struct feed *f, const struct config_rule *u, const char *kind, const char *where)
+{
+	if (!left_outs_find(&f->c->bad_rules, kind, u->text))
+		log_warn("%s is not in force: %s", where, f->reterr->why);
+	return left_outs_add(f->bad, kind, u->text, f->reterr->why, u->origin);
+}
+
+/* @group  whose rules they are; NULL: of all */
+static int feed_rules(const struct feed *f, const struct config_rules *r, unsigned source, const char *group)
+{
+	char where[160], kind[96];
+	unsigned i;
+	int err = 0;
+
+	rule_kind(group, kind, sizeof(kind));
+	for (i = 0; i < r->count && !err; i++) {
 		if (r->at[i].origin == CONFIG_FROM_STATE)
-			snprintf(where, sizeof(where), "rule %.80s", r->at[i].text);
+			snprintf(where, sizeof(where), "%s %.60s", kind, r->at[i].text);
+		else if (group)
+			snprintf(where, sizeof(where), "group %s: rules[%u]", group, r->at[i].place.number);
 		else
-			snprintf(where, sizeof(where), "%s[%u]", key, r->at[i].place.number);
+			snprintf(where, sizeof(where), "filter.rules[%u]", r->at[i].place.number);
 		err_where(f->reterr, r->at[i].origin == CONFIG_FROM_STATE ? NULL : f->config->file,
 			  r->at[i].place.line, where);
 		err = compile_rule(f->to, source, r->at[i].text, f->reterr);
-		if (err && (f->mode != FEED_ANYHOW || err == -ENOMEM))
-			return err;
-		if (err)
-			log_warn("%s is not in force: %s", where, f->reterr->why);
+		if (err && err != -ENOMEM && may_be_bad(f, &r->at[i], kind, group))
+			err = leave_out(f, &r->at[i], kind, where);
 	}
-	return 0;
+	return err;
 }
 
 static int feed_group_rules(const struct feed *f)
 {
 	const struct config_groups *g = &f->config->groups;
-	char key[96];
 	unsigned i;
 	int err = 0;
 
-	for (i = 0; i < g->count && !err; i++) {
-		snprintf(key, sizeof(key), "group %s: rules", g->at[i].name);
+	for (i = 0; i < g->count && !err; i++)
 		if (f->sources.group[i] != SOURCE_NONE)
-			err = feed_rules(f, &g->at[i].rules, f->sources.group[i], key);
-	}
+			err = feed_rules(f, &g->at[i].rules, f->sources.group[i], g->at[i].name);
 	return err;
 }
 
@@ -188,14 +221,14 @@ static int feed_safe_search(const struct feed *f)
 }
 
 int feed_all(struct control *c, const struct config *config, enum feed_mode mode, struct compile *to, struct list_state *states,
-	     struct err_at *reterr)
+	     struct left_outs *bad, struct err_at *reterr)
 {
-	struct feed f = { .c = c, .config = config, .to = to, .mode = mode, .reterr = reterr };
+	struct feed f = { .c = c, .config = config, .to = to, .mode = mode, .bad = bad, .reterr = reterr };
 	int err;
 
 	sources_number(config, &f.sources);
 	/* lists last: what has no place any more is theirs */
-	err = feed_rules(&f, &config->filter_rules, f.sources.rules, "filter.rules");
+	err = feed_rules(&f, &config->filter_rules, f.sources.rules, NULL);
 	if (!err)
 		err = feed_rewrites(&f);
 	if (!err)

@@ -14,12 +14,14 @@
 #include "lists/lists.h"
 #include "net/neigh.h"
 #include "policy/compile.h"
+#include "policy/filter_edit.h"
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
 #include "server/server.h"
 #include "store/state.h"
 
 #define CONTROL_TAILS_MAX   8
+#define EDITS_NONE          UINT_MAX
 #define SOURCE_NAME_MAX     96
 
 struct call;
@@ -32,10 +34,11 @@ struct list_state {
 	struct list_report report;
 };
 
-/* Objects that were made, but cannot be in force beside what the file says; all texts are of the heap. */
+/* What was written or made, but is not in force; all texts are of the heap. */
 struct left_outs {
 	struct left_out {
 		char *kind, *name, *why;
+		enum config_origin origin;
 	} *at;
 	unsigned count;
 };
@@ -45,6 +48,37 @@ struct pause {
 	char name[64];
 	int64_t until_s;		/* since 1970; 0: until it is ended */
 	uint64_t end_ns;		/* the same on the boot clock, which nobody sets */
+};
+
+/* What the groups of a snapshot will use from an instant on, as what changes then. */
+struct schedule_change {
+	bool made;
+	int64_t at, until;		/* right in [at, until), seconds since 1970 */
+	struct schedule_use {
+		uint32_t at;		/* flag of all groups' flags, in a row */
+		uint8_t used;
+	} *use;
+	unsigned uses;
+	struct kern_cell *cell;
+	size_t cells;
+};
+
+struct schedule_watch {
+	struct snapshot *snapshot;	/* a reference; NULL: nothing is watched */
+	int64_t from, until;		/* what its groups use is right in [from, until) */
+	struct schedule_change next;	/* made ahead */
+	bool failed;			/* there was no memory for a change that is due */
+};
+
+#define EDGES_WATCHES 2			/* the snapshot in force, and the one that comes */
+
+struct edges {
+	pthread_mutex_t lock;		/* guards the watches, and arming the timer for them */
+	struct schedule_watch watch[EDGES_WATCHES];
+	pthread_t thread;
+	int timer_fd;
+	bool running;
+	_Atomic bool stop;
 };
 
 struct control {
@@ -62,6 +96,7 @@ struct control {
 	uint64_t started_ns;
 	uint64_t suspended_ns;		/* the clocks' distance when last looked at */
 
+	struct edges edges;
 	struct kern *kern;
 	struct cache *cache;
 	struct flights *flights;
@@ -72,16 +107,20 @@ struct control {
 	_Atomic uint64_t down_ns;
 	struct snapshot *snapshot;	/* in force; a reference */
 	struct list_state *lists;	/* one for each of the configuration's lists */
-	uint64_t filter_asked;
+	uint64_t filter_asked, filter_untold;
+	unsigned edits;			/* changes in place since the filter was compiled, or EDITS_NONE: none may be made before */
+	const struct rules *patterns;	/* whose count of names with too many steps has been told */
+	uint64_t patterns_told;
+	uint64_t patterns_next_ns;	/* not again before */
 	uint64_t filter_bytes;		/* of the mapped file; 0 when the kernel's maps are read */
 	bool compile_later;		/* an older filter is in force until the first compile */
 	bool pins_missing;		/* and it has been said */
-	bool verdicts_stale;		/* the kernel has not taken what a schedule has changed */
 
 	struct state *objects;		/* what was made at run time; NULL: its file cannot be opened */
 	char objects_why[384];		/* why not */
-	struct left_outs left_out;	/* beside the configuration in force */
+	struct left_outs left_out;	/* objects beside the configuration in force */
 	struct left_outs left_out_next;	/* beside the last one that was made */
+	struct left_outs bad_rules;	/* of that configuration, which the filter in force does not have */
 	struct pause pause[CONTROL_PAUSES_MAX];
 	unsigned pauses;
 	struct lists *fetch;		/* lists from URLs */
@@ -95,7 +134,6 @@ struct control {
 	uv_timer_t second;
 	uv_timer_t compile;
 	uv_timer_t changed;		/* lists have come */
-	uv_timer_t schedule;		/* the next edge of a schedule */
 	uv_timer_t pause_end;
 	bool timing;			/* these have been made */
 	uv_async_t called;
@@ -145,6 +183,7 @@ struct effective_change {
 	const char *kind;
 	const char *name;
 	const char *json;
+	bool alone;			/* what is left out stays so, whatever became of its reason */
 };
 
 /* Read the configuration's file whole (the caller's). */
@@ -154,8 +193,9 @@ int effective_read(const char *path, char **ret, size_t *ret_size, struct err_at
  * Merge what a text of the configuration says with the objects of the database.
  *
  * @change  the change that is in the database already: what it makes impossible
- *          is an error.  NULL: an object that cannot be is logged and left out,
- *          and stays in the database
+ *          is an error, but what was left out before comes back if it can, or
+ *          stays left out.  NULL: an object that cannot be is logged and left
+ *          out, and stays in the database
  *
  * What was left out is known as such from effective_settle() on.
  */
@@ -164,6 +204,14 @@ int effective_make(struct control *c, const char *text, size_t size, const struc
 
 /* The configuration that was made last is in force. */
 void effective_settle(struct control *c);
+
+/* ---- left_out.c ---- */
+
+/* Add a copy of all texts; 0 or -ENOMEM. */
+int left_outs_add(struct left_outs *to, const char *kind, const char *name, const char *why, enum config_origin origin);
+
+/* NULL: it is none of them. */
+const struct left_out *left_outs_find(const struct left_outs *l, const char *kind, const char *name);
 void left_outs_done(struct left_outs *l);
 
 /* ---- objects.c ---- */
@@ -171,8 +219,11 @@ void left_outs_done(struct left_outs *l);
 /* Open the database; 0 also when a disk that takes nothing leaves us without. */
 int objects_open(struct control *c, const char *folder, struct err_at *reterr);
 
-/* 0, or -EROFS with the reason. */
-int objects_writable(const struct control *c, struct err_at *reterr);
+/*
+ * 0, or -EROFS and the like with the reason.  A database that could not be
+ * opened, or only for reading, is tried again.
+ */
+int objects_writable(struct control *c, struct err_at *reterr);
 
 /* ---- sources.c ---- */
 
@@ -196,13 +247,13 @@ bool sources_used(const struct config *c, const struct sources *s, unsigned sour
 /* What is to be done with a list that cannot be read, or a bad rule. */
 enum feed_mode {
 	FEED_ANYHOW,			/* it is noted and left out */
-	FEED_AS_BEFORE,			/* an error, but for a list that was not in force before either */
+	FEED_AS_BEFORE,			/* an error, but for what was not in force before either */
 	FEED_ALL,			/* an error */
 };
 
-/* Give everything to a compilation; @states has a row for each list. */
+/* Give everything to a compilation; @states has a row for each list, bad rules that were left out are added to @bad. */
 int feed_all(struct control *c, const struct config *config, enum feed_mode mode, struct compile *to, struct list_state *states,
-	     struct err_at *reterr);
+	     struct left_outs *bad, struct err_at *reterr);
 
 /* ---- fetch.c ---- */
 
@@ -214,13 +265,17 @@ void fetch_reloaded(struct control *c);
 
 /* ---- filter.c: sources to verdicts ---- */
 
-/* Put the filter that is on disk in force in @s, if it was compiled from sources of the same names.  False: there is none. */
+/*
+ * Put @s (taken when it is true) in force with the filter that is on disk, if that was
+ * compiled from sources of the same names.  False: there is none.
+ */
 bool filter_load(struct control *c, struct snapshot *s);
 
 /* A compilation that is not in force yet. */
 struct filter_job {
 	struct compiled made;
 	struct list_state *states;
+	struct left_outs bad_rules;
 	bool on_disk;
 };
 
@@ -228,12 +283,42 @@ struct filter_job {
 int filter_prepare(struct control *c, const struct config *config, enum feed_mode mode, struct filter_job *ret,
 		   struct err_at *reterr);
 
-/* Put it in force in @s; @j is taken.  On failure the filter in force and that on disk stay. */
+/*
+ * Put @s in force with that filter; @j is taken, and @s on success: both worlds have them.
+ * On failure the snapshot in force and the filter on disk stay.
+ */
 int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr);
 void filter_job_done(struct filter_job *j);
 
 /* Both. */
 int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr);
+
+/* ---- edit.c: a plain rule, without compiling ---- */
+
+/**
+ * Plan how the filter in force becomes that of @next, which differs by one of the rules for all.
+ *
+ * Returns 0; -EAGAIN when that takes a compilation.
+ */
+int edit_plan(struct control *c, const struct config *next, struct filter_edit *ret);
+
+/*
+ * Change the filter as planned and put @s, a snapshot without a filter, in force with it; taken on success: both
+ * worlds have it.
+ */
+int edit_make(struct control *c, const struct filter_edit *e, struct snapshot *s);
+
+/**
+ * Bring a filter from the disk up to the rules for all of @s, which has it, as far as that can be without compiling.
+ *
+ * @rules  what it was compiled from, one a line; changed
+ */
+void edit_replay(struct control *c, struct snapshot *s, char *rules);
+
+/* ---- patterns.c ---- */
+
+/* Warn of regular expressions that took all the steps of queries, the worst by name; once a minute. */
+void patterns_tick(struct control *c, uint64_t now_ns);
 
 /* ---- schedule.c ---- */
 
@@ -242,11 +327,53 @@ int64_t schedule_now_s(void);
 /* Note which sources each group uses. */
 int schedule_groups(struct snapshot *s, int64_t now_s);
 
-/* Bring what groups use up to date, in the judge and in the kernel; what the kernel does not take is c->verdicts_stale. */
-void schedule_edge(struct control *c, int64_t now_s);
+/**
+ * Bring what the groups of a snapshot use up to date, in the judge's flags and
+ * in the cells of its verdicts, wherever these are; make the next change ahead.
+ *
+ * @ret_changed  set when something has changed; may be one that was set before
+ *
+ * Returns the instant at which to look again; SCHEDULE_NEVER when nothing will
+ * change.  Without memory that is the next second, and w->failed.
+ */
+int64_t schedule_look(struct schedule_watch *w, int64_t now_s, bool *ret_changed);
 
-/* Wait for the next edge of the snapshot in force, or to try the last one again. */
-void schedule_start(struct control *c);
+/* What was made ahead does not know a set that is new: make it again. */
+void schedule_renew(struct schedule_watch *w);
+
+/* Watch @s (a reference is taken; NULL: none) instead of what was watched. */
+void schedule_watch(struct schedule_watch *w, struct snapshot *s);
+
+/* ---- edge.c: edges of schedules, on time ---- */
+
+void edges_init(struct edges *e);
+
+/**
+ * Begin to wait, on a thread of its own, so that no compilation delays an edge;
+ * it has the priority of the caller.
+ *
+ * Returns 0, or a negative errno with @reterr.
+ */
+int edges_start(struct edges *e, struct err_at *reterr);
+
+/* End the thread if there is one, watch nothing, and free what edges_init() made. */
+void edges_stop(struct edges *e);
+
+/* Watch @s too, which is up to date when this returns.  Its judge says in filter.verdicts where the cells are. */
+void edges_add(struct edges *e, struct snapshot *s);
+
+/* The verdicts of @s have been copied into @view, which becomes its judge's: bring along what has changed since. */
+void edges_move(struct edges *e, struct snapshot *s, const struct filter_view *view);
+
+/*
+ * No edge is stored between these two, which is where a set of the filter of @s is
+ * made: with @is_new the next edge is made ahead again.
+ */
+void edges_lock(struct edges *e);
+void edges_unlock(struct edges *e, const struct snapshot *s, bool is_new);
+
+/* Watch @s, and no other any more; NULL: none. */
+void edges_only(struct edges *e, struct snapshot *s);
 
 /* ---- pause.c ---- */
 
@@ -270,6 +397,14 @@ void pause_drop_clients(struct control *c);
 int pause_each_client(const struct control *c, const struct config *config,
 		      int (*each)(void *arg, const struct config_client_addr *a), void *arg);
 
+/* ---- asker.c ---- */
+
+/* The client of the configuration that has this name; NULL: none. */
+const struct config_client *asker_named(const struct config *config, const char *name);
+
+/* An address, a prefix or "mac:..." as text. */
+bool asker_read(const char *text, struct config_client_addr *ret);
+
 /* ---- clients.c ---- */
 
 /* The table of clients of @s, as groups, access and pauses are now. */
@@ -288,8 +423,25 @@ int control_recompile(struct control *c, struct err_at *reterr);
 /* A snapshot around @config (taken, also on failure) with the derived values filled in and no filter yet. */
 int snapshot_make(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr);
 
-/* Hand @s (taken) to kernel and workers, wait until all use it. */
-void snapshot_apply(struct control *c, struct snapshot *s);
+/*
+ * Swap the filter of @s (made of @f and @verdicts, as kern_filter_swap()) into the kernel, and hand
+ * @s (taken on success) to kernel and workers; when this returns all use it.
+ *
+ * Returns 0, or what kern_filter_swap() does, with all as it was.
+ */
+int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f, const struct mr_verdict *verdicts,
+		   bool *ret_mapped, struct err_at *reterr);
+
+/*
+ * Hand @s (taken), whose filter is the one in force after a change in place, to kernel and workers.
+ *
+ * Nobody waits for packets that began before: the tables are the same, and a packet that reads the
+ * new generation finds answers whose names were looked up in the new entries.
+ */
+void snapshot_apply_edited(struct control *c, struct snapshot *s);
+
+/* The snapshot that has the filter of @s, and whose flags and cells are in force; NULL of NULL. */
+struct snapshot *snapshot_root(struct snapshot *s);
 
 /* Put a new table of clients in force, all else being as it is. */
 int snapshot_renew_clients(struct control *c, struct err_at *reterr);

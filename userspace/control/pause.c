@@ -32,31 +32,6 @@ bool pause_of_group(const struct control *c, const char *group)
 	return false;
 }
 
-static const struct config_client *find_client(const struct config *config, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < config->clients.count; i++)
-		if (!strcmp(config->clients.at[i].name, name))
-			return &config->clients.at[i];
-	return NULL;
-}
-
-/* An address, a prefix or "mac:..." as text. */
-static bool read_addr(const char *text, struct config_client_addr *ret)
-{
-	uint8_t *m = ret->mac;
-	int end = 0;
-
-	memset(ret, 0, sizeof(*ret));
-	ret->is_mac = !strncmp(text, "mac:", 4);
-	if (!ret->is_mac)
-		return addr_prefix_parse(text, &ret->prefix) == 0;
-	return sscanf(text + 4, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5],
-		      &end) == 6 &&
-	       !text[4 + end];
-}
-
 static bool group_has_mac(const struct config_group *g, const struct config *config, const uint8_t *mac)
 {
 	const struct config_client_addrs *named;
@@ -121,12 +96,12 @@ static int each_way(const struct control *c, const struct config *config, const 
 static int each_addr(const struct control *c, const struct config *config, const char *name,
 		     int (*each)(void *arg, const struct config_client_addr *a), void *arg, unsigned *ret_count)
 {
-	const struct config_client *k = find_client(config, name);
+	const struct config_client *k = asker_named(config, name);
 	struct config_client_addr one;
 	unsigned i, count = 0;
 	int err = 0;
 
-	if (!k && read_addr(name, &one))
+	if (!k && asker_read(name, &one))
 		err = each_way(c, config, &one, each, arg, &count);
 	for (i = 0; k && i < k->addresses.count && !err; i++)
 		err = each_way(c, config, &k->addresses.at[i], each, arg, &count);
@@ -211,7 +186,7 @@ static void follow_clock(struct control *c, struct pause *p, int64_t now_s, uint
 	int64_t left = boot_left_s(p, now_ns);
 	struct err_at at = { 0 };
 
-	if (p->until_s <= now_s + left + CLOCK_SLACK_S)
+	if (!c->objects || p->until_s <= now_s + left + CLOCK_SLACK_S)
 		return;
 	p->until_s = now_s + left;
 	if (store(c, p, &at))
@@ -280,7 +255,7 @@ static int check(const struct control *c, const struct pausing *p)
 		return err_why(p->reterr, -ENOENT, "there is no group \"%s\"", p->name);
 	if (p->scope != CONTROL_SCOPE_CLIENT)
 		return 0;
-	if (!find_client(config, p->name) && !read_addr(p->name, &one))
+	if (!asker_named(config, p->name) && !asker_read(p->name, &one))
 		return err_why(p->reterr, -ENOENT,
 			       "there is no client \"%s\", and it is no address, prefix or mac:...", p->name);
 	each_addr(c, config, p->name, NULL, NULL, &count);
@@ -315,13 +290,16 @@ static int do_pause(struct control *c, void *arg)
 {
 	const struct pausing *p = arg;
 	struct pause made = { .scope = p->scope }, old;
-	int err = check(c, p), found = find(c, p->scope, p->name);
-	unsigned i = found < 0 ? c->pauses : (unsigned)found;
+	int err = check(c, p), found;
+	unsigned i;
 
-	if (!err && i == CONTROL_PAUSES_MAX)
-		err = err_why(p->reterr, -EINVAL, "there are %d pauses already", CONTROL_PAUSES_MAX);
+	/* first: pauses may come with a database that is open again */
 	if (!err)
 		err = objects_writable(c, p->reterr);
+	found = find(c, p->scope, p->name);
+	i = found < 0 ? c->pauses : (unsigned)found;
+	if (!err && i == CONTROL_PAUSES_MAX)
+		err = err_why(p->reterr, -EINVAL, "there are %d pauses already", CONTROL_PAUSES_MAX);
 	if (!err)
 		err = state_begin(c->objects, p->reterr);
 	if (err)
@@ -356,11 +334,12 @@ int control_pause(struct control *c, enum control_scope scope, const char *name,
 static int do_resume(struct control *c, void *arg)
 {
 	const struct pausing *p = arg;
-	int i = find(c, p->scope, p->name), err;
+	int err = c->objects ? 0 : objects_writable(c, p->reterr), i = find(c, p->scope, p->name);
 
-	if (i < 0)
+	if (!err && i < 0)
 		return err_why(p->reterr, -ENOENT, "there is no such pause");
-	err = objects_writable(c, p->reterr);
+	if (!err)
+		err = objects_writable(c, p->reterr);
 	if (!err)
 		err = state_pause_clear(c->objects, control_scope_names[p->scope], p->name, p->reterr);
 	if (err && err != -ENOENT)
@@ -403,7 +382,7 @@ void pause_drop(struct control *c, const char *kind, const char *name)
 	i = scope < CONTROL_SCOPES ? find(c, (enum control_scope)scope, name) : -ENOENT;
 	/* What the file says of that name may be in force: then another one was taken away. */
 	if (i < 0 || (scope == CONTROL_SCOPE_GROUP ? is_group(c->snapshot->config, name) :
-						     find_client(c->snapshot->config, name) != NULL))
+						     asker_named(c->snapshot->config, name) != NULL))
 		return;
 	if (state_pause_clear(c->objects, kind, name, &at))
 		log_warn("the pause of %s %s, which is gone, is not forgotten: %s", kind, name, at.why);

@@ -11,7 +11,7 @@ _Static_assert(CONFIG_LISTEN_MAX <= CONFIG_ADDRS_MAX && CONFIG_SERVERS_MAX <= CO
 
 static unsigned count_made(const struct config *f)
 {
-	unsigned i, n = 0;
+	unsigned i, j, n = 0;
 
 #define COUNT(array)                                                            \
 	for (i = 0; i < (array).count; i++)                                     \
@@ -22,18 +22,48 @@ static unsigned count_made(const struct config *f)
 	COUNT(f->clients)
 	COUNT(f->groups)
 #undef COUNT
+	for (i = 0; i < f->groups.count; i++)
+		for (j = 0; j < f->groups.at[i].rules.count; j++)
+			n += f->groups.at[i].rules.at[j].added;
 	return n;
+}
+
+static void add_left_outs(const struct left_outs *l, struct control_status *s)
+{
+	struct control_left_out *to;
+	unsigned i;
+
+	for (i = 0; i < l->count; i++) {
+		if (l->at[i].origin == CONFIG_FROM_FILE)
+			s->rules_left_out++;
+		else if (!s->objects_left_out++)
+			snprintf(s->objects_why, sizeof(s->objects_why), "%.80s %.120s: %.300s", l->at[i].kind, l->at[i].name,
+				 l->at[i].why);
+		if (s->left_out_shown == CONTROL_LEFT_OUT_MAX)
+			continue;
+		to = &s->left_out[s->left_out_shown++];
+		snprintf(to->kind, sizeof(to->kind), "%s", l->at[i].kind);
+		snprintf(to->name, sizeof(to->name), "%s", l->at[i].name);
+		snprintf(to->why, sizeof(to->why), "%s", l->at[i].why);
+		to->origin = l->at[i].origin;
+	}
 }
 
 static void objects_status(const struct control *c, struct control_status *s)
 {
+	static const char again[] = "each change tries again";
+
 	s->objects = count_made(c->snapshot->config);
-	s->objects_left_out = c->left_out.count;
-	if (c->left_out.count)
-		snprintf(s->objects_why, sizeof(s->objects_why), "%.20s %.200s: %.280s", c->left_out.at[0].kind,
-			 c->left_out.at[0].name, c->left_out.at[0].why);
-	snprintf(s->objects_trouble, sizeof(s->objects_trouble), "%s", !c->objects ? c->objects_why :
-		 *state_read_only(c->objects) ? state_read_only(c->objects) : state_damage(c->objects));
+	add_left_outs(&c->left_out, s);
+	add_left_outs(&c->bad_rules, s);
+	if (!c->objects)
+		snprintf(s->objects_trouble, sizeof(s->objects_trouble), "the state database cannot be opened: %.384s; %s",
+			 c->objects_why, again);
+	else if (*state_read_only(c->objects))
+		snprintf(s->objects_trouble, sizeof(s->objects_trouble), "the state database cannot be written: %.384s; %s",
+			 state_read_only(c->objects), again);
+	else
+		snprintf(s->objects_trouble, sizeof(s->objects_trouble), "%s", state_damage(c->objects));
 	s->pauses = c->pauses;
 }
 
@@ -64,6 +94,8 @@ static int make_status(struct control *c, void *arg)
 	kern_status(c->kern, &s->kern);
 	s->filter_entries = c->snapshot->judge.filter.unit->entries;
 	s->filter_asked = c->filter_asked;
+	s->filter_untold = c->filter_untold;
+	s->filter_special = c->snapshot->judge.rules ? rules_count(c->snapshot->judge.rules) : 0;
 	s->lists = f->filter_lists.count;
 	objects_status(c, s);
 	s->reloads = c->reloads;
@@ -101,6 +133,24 @@ static void list_from_url(const struct control *c, const struct config_list *l, 
 	o->next_try_s = st.next_try_s;
 }
 
+/* Those of @w from @at on; returns where they end. */
+static unsigned lists_left_out(const struct control *c, const struct lists_wanted *w, unsigned at)
+{
+	const struct left_outs *l = &c->left_out;
+	unsigned i;
+
+	for (i = 0; i < l->count && at < w->max; i++) {
+		if (strcmp(l->at[i].kind, "list"))
+			continue;
+		memset(&w->at[at], 0, sizeof(w->at[at]));
+		snprintf(w->at[at].name, sizeof(w->at[at].name), "%s", l->at[i].name);
+		snprintf(w->at[at].error, sizeof(w->at[at].error), "%.255s", l->at[i].why);
+		w->at[at].origin = CONFIG_FROM_STATE;
+		w->at[at++].left_out = true;
+	}
+	return at;
+}
+
 static int make_lists(struct control *c, void *arg)
 {
 	const struct config_lists *l = &c->snapshot->config->filter_lists;
@@ -124,7 +174,7 @@ static int make_lists(struct control *c, void *arg)
 		if (l->at[i].url)
 			list_from_url(c, &l->at[i], o);
 	}
-	return (int)i;
+	return (int)lists_left_out(c, w, i);
 }
 
 int control_lists(struct control *c, struct control_list *ret, unsigned max)

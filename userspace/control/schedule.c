@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * schedule.c - which sources a group uses at this moment, and the timer of the next change.
+ * schedule.c - which sources a group uses at this moment, and what changes at the next.
  *
  * An edge of a schedule rewrites what the sets mean, in place: the filter stays.
+ * Asks no clock but in schedule_now_s(); who waits for the edges is edge.c.
  */
-#define LOG_ROOM "control"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-#include "base/log.h"
 #include "control/internal.h"
+#include "policy/filter_file.h"
 
-#define LOOK_AGAIN_MS 30000		/* at the latest: somebody may set the clock */
-#define TRY_AGAIN_MS  1000		/* after an edge that the kernel did not take */
+#define AHEAD_S  (SCHEDULE_AHEAD_DAYS * 86400)
+#define AGAIN_S  1			/* after a change for which there was no memory */
 
 /* time() may be a tick behind, which is on the wrong side of an edge. */
 int64_t schedule_now_s(void)
@@ -23,25 +24,9 @@ int64_t schedule_now_s(void)
 	return now.tv_sec;
 }
 
-/* Write the flags of a group anew; true when one has changed. */
-static bool write_uses(const struct config *c, const struct sources *n, unsigned group, const struct judge_group *to,
-		       int64_t now_s)
-{
-	bool changed = false;
-	unsigned i;
-	uint8_t v;
-
-	for (i = 0; i < to->sources; i++) {
-		v = sources_used(c, n, i, group, now_s);
-		changed |= atomic_load_explicit(&to->uses[i], memory_order_relaxed) != v;
-		atomic_store_explicit(&to->uses[i], v, memory_order_relaxed);
-	}
-	return changed;
-}
-
 int schedule_groups(struct snapshot *s, int64_t now_s)
 {
-	unsigned count = s->config->groups.count, i;
+	unsigned count = s->config->groups.count, i, j;
 	struct judge_group *g;
 	_Atomic uint8_t *flags;
 	struct sources n;
@@ -54,7 +39,8 @@ int schedule_groups(struct snapshot *s, int64_t now_s)
 	for (i = 0; i < count; i++) {
 		g[i].uses = flags + (size_t)i * n.count;
 		g[i].sources = n.count;
-		write_uses(s->config, &n, i, &g[i], now_s);
+		for (j = 0; j < n.count; j++)
+			atomic_init(&g[i].uses[j], sources_used(s->config, &n, j, i, now_s));
 	}
 	free(s->owned.groups);
 	s->owned.groups = g;
@@ -63,68 +49,146 @@ int schedule_groups(struct snapshot *s, int64_t now_s)
 	return 0;
 }
 
-void schedule_edge(struct control *c, int64_t now_s)
+/* ---- a change ---- */
+
+static bool has_schedules(const struct config *c)
 {
-	struct snapshot *s = c->snapshot;
-	struct mr_verdict *v;
-	struct sources n;
-	bool changed = false, again = c->verdicts_stale;
 	unsigned i;
 
-	sources_number(s->config, &n);
-	for (i = 0; i < s->judge.groups; i++)
-		changed |= write_uses(s->config, &n, i, &s->judge.group[i], now_s);
-	if (!changed && !again)
-		return;
-	/* The flags are the judge's already: until the kernel has the verdicts too, the two differ. */
-	v = judge_verdicts(&s->judge);
-	c->verdicts_stale = !v || kern_verdicts_update(c->kern, v, s->judge.groups);
-	if (!c->verdicts_stale)
-		log_info("a schedule has begun or ended");
-	else if (!again)
-		log_err("a schedule is not in force, and is tried again each second: %s",
-			v ? "the filter has other groups" : "out of memory");
-	free(v);
+	for (i = 0; i < c->groups.count; i++)
+		if (c->groups.at[i].schedules.count)
+			return true;
+	return false;
 }
 
-static int64_t next_edge(const struct config *c, int64_t now_s)
+/* Until when what is used at @at_s stays as it is; looked at once in a while when there is no edge. */
+static int64_t next_edge(const struct config *c, int64_t at_s)
 {
-	int64_t next = SCHEDULE_NEVER, at;
+	int64_t next = at_s + AHEAD_S, edge;
 	unsigned i;
 
 	for (i = 0; i < c->groups.count; i++) {
-		at = config_group_edge(&c->groups.at[i], now_s);
-		if (at < next)
-			next = at;
+		edge = config_group_edge(&c->groups.at[i], at_s);
+		if (edge < next)
+			next = edge;
 	}
 	return next;
 }
 
-static void on_edge(uv_timer_t *t)
+static void change_done(struct schedule_change *ch)
 {
-	struct control *c = t->data;
-
-	schedule_edge(c, schedule_now_s());
-	schedule_start(c);
+	free(ch->use);
+	free(ch->cell);
+	*ch = (struct schedule_change){ 0 };
 }
 
-void schedule_start(struct control *c)
+/* The flags at @at_s in a copy of the groups (the caller's), and those that differ from now in @ch. */
+static struct judge_group *flags_then(const struct snapshot *s, int64_t at_s, struct schedule_change *ch)
 {
-	struct timespec now;
-	uint64_t wait_ms = LOOK_AGAIN_MS;
-	int64_t next;
+	struct snapshot then = { .config = s->config };
+	struct sources n;
+	unsigned i, count;
 
-	if (!c->timing)
+	sources_number(s->config, &n);
+	count = s->judge.groups * n.count;
+	if (schedule_groups(&then, at_s))
+		return NULL;
+	ch->use = calloc(count + 1, sizeof(*ch->use));
+	for (i = 0; ch->use && i < count; i++) {
+		uint8_t used = atomic_load_explicit(&then.judge.group[0].uses[i], memory_order_relaxed);
+
+		if (atomic_load_explicit(&s->judge.group[0].uses[i], memory_order_relaxed) != used)
+			ch->use[ch->uses++] = (struct schedule_use){ i, used };
+	}
+	if (ch->use)
+		return then.owned.groups;
+	free(then.owned.groups);
+	return NULL;
+}
+
+/* The cells that @v (taken) says differently from those in force. */
+static int cells_then(const struct snapshot *s, struct mr_verdict *v, struct schedule_change *ch)
+{
+	const mr_word *now = (const mr_word *)s->judge.filter.verdicts, *then = (const mr_word *)v;
+	size_t count = (size_t)s->judge.groups * s->judge.members->sets, i, differ = 0;
+
+	for (i = 0; v && i < count; i++)
+		differ += MR_READ(now[i]) != then[i];
+	ch->cell = v ? calloc(differ + 1, sizeof(*ch->cell)) : NULL;
+	for (i = 0; ch->cell && i < count; i++)
+		if (MR_READ(now[i]) != then[i])
+			ch->cell[ch->cells++] = (struct kern_cell){ (uint32_t)i, v[i] };
+	free(v);
+	return ch->cell ? 0 : -ENOMEM;
+}
+
+/* What must change in what is in force now, so that it is right at @at_s. */
+static int change_make(const struct snapshot *s, int64_t at_s, struct schedule_change *ret)
+{
+	struct schedule_change ch = { .made = true, .at = at_s, .until = next_edge(s->config, at_s) };
+	struct judge_group *groups = flags_then(s, at_s, &ch);
+	struct judge then = s->judge;
+	int err = groups ? 0 : -ENOMEM;
+
+	then.group = groups;
+	if (!err && ch.uses)
+		err = cells_then(s, judge_verdicts(&then), &ch);
+	free(groups);
+	if (err)
+		change_done(&ch);
+	else
+		*ret = ch;
+	return err;
+}
+
+static void change_apply(struct snapshot *s, const struct schedule_change *ch)
+{
+	unsigned i;
+
+	for (i = 0; i < ch->uses; i++)
+		atomic_store_explicit(&s->judge.group[0].uses[ch->use[i].at], ch->use[i].used, memory_order_relaxed);
+	kern_verdicts_write(&s->judge.filter, ch->cell, ch->cells);
+}
+
+/* ---- watching ---- */
+
+void schedule_watch(struct schedule_watch *w, struct snapshot *s)
+{
+	change_done(&w->next);
+	snapshot_unref(w->snapshot);
+	*w = (struct schedule_watch){ .snapshot = s ? snapshot_ref(s) : NULL };
+}
+
+void schedule_renew(struct schedule_watch *w)
+{
+	/* What is not made is made when it is due. */
+	if (!w->next.made)
 		return;
-	uv_timer_stop(&c->schedule);
-	clock_gettime(CLOCK_REALTIME, &now);
-	next = next_edge(c->snapshot->config, now.tv_sec);
-	if (next == SCHEDULE_NEVER && !c->verdicts_stale)
-		return;
-	if (c->verdicts_stale)
-		wait_ms = TRY_AGAIN_MS;
-	else if (next - now.tv_sec < LOOK_AGAIN_MS / 1000)
-		wait_ms = (uint64_t)(next - now.tv_sec) * 1000 - (uint64_t)now.tv_nsec / 1000000 + 1;
-	uv_update_time(c->loop);
-	uv_timer_start(&c->schedule, on_edge, wait_ms, 0);
+	change_done(&w->next);
+	change_make(w->snapshot, w->until, &w->next);
+}
+
+int64_t schedule_look(struct schedule_watch *w, int64_t now_s, bool *ret_changed)
+{
+	struct schedule_change *next = &w->next;
+
+	if (!w->snapshot || !has_schedules(w->snapshot->config))
+		return SCHEDULE_NEVER;
+	if (now_s >= w->from && now_s < w->until)
+		return w->until;
+	/* Not what was made ahead, when somebody has set the clock. */
+	if (!next->made || now_s < next->at || now_s >= next->until) {
+		change_done(next);
+		w->failed = change_make(w->snapshot, now_s, next) != 0;
+		if (w->failed)
+			return now_s + AGAIN_S;
+	}
+	change_apply(w->snapshot, next);
+	*ret_changed |= next->uses > 0;
+	w->from = next->at;
+	w->until = next->until;
+	change_done(next);
+	/* Without memory for that it is made when it is due. */
+	change_make(w->snapshot, w->until, next);
+	return w->until;
 }

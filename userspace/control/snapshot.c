@@ -69,14 +69,12 @@ static struct mr_group kernel_group(const struct control *c, const struct config
 	return to;
 }
 
-static void publish_groups(struct control *c, const struct config_groups *g)
+static void kernel_groups(const struct control *c, const struct config_groups *g, struct mr_group *ret)
 {
-	struct mr_group groups[CONFIG_GROUPS_MAX] = { 0 };
 	unsigned i;
 
 	for (i = 0; i < g->count; i++)
-		groups[i] = kernel_group(c, &g->at[i]);
-	kern_groups_publish(c->kern, groups, g->count);
+		ret[i] = kernel_group(c, &g->at[i]);
 }
 
 static void take_source_names(struct control *c, const struct config *config)
@@ -94,6 +92,13 @@ static void take_source_names(struct control *c, const struct config *config)
 	c->list_names = names;
 	c->list_names_count = names ? n.count : 0;
 	pthread_mutex_unlock(&c->names_lock);
+}
+
+struct snapshot *snapshot_root(struct snapshot *s)
+{
+	while (s && s->base)
+		s = s->base;
+	return s;
 }
 
 static void hand_over(struct control *c, struct snapshot *s)
@@ -114,21 +119,63 @@ static void serve_stale(struct control *c, const struct snapshot *s)
 	kern_serve_stale(c->kern, ns, s->stale_ttl);
 }
 
-void snapshot_apply(struct control *c, struct snapshot *s)
+/*
+ * From the swap to the hand-over the kernel is at the new filter and the workers
+ * at the old one: nothing that waits, or takes long, may stand between.
+ *
+ * Cells and addresses say groups by number: where those change, packets are left
+ * to user space meanwhile, which takes all of a snapshot at once.
+ */
+int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f, const struct mr_verdict *verdicts,
+		   bool *ret_mapped, struct err_at *reterr)
+{
+	bool forget = rules_have_regex(s->judge.rules) || rules_have_address(s->judge.rules);
+	struct mr_group groups[CONFIG_GROUPS_MAX] = { 0 };
+	unsigned count = s->config->groups.count, how = forget ? KERN_FORGET : 0;
+	struct filter_view view;
+	int err;
+
+	kernel_groups(c, &s->config->groups, groups);
+	s->judge.filter.verdicts = verdicts;
+	edges_add(&c->edges, s);
+	if (kern_groups_differ(c->kern, groups, count) || kern_clients_differ(c->kern, s->clients))
+		how |= KERN_HOLD;
+	err = kern_filter_swap(c->kern, f, verdicts, s->judge.groups, how, &view, ret_mapped, reterr);
+	if (!err) {
+		edges_move(&c->edges, s, &view);
+		kern_configure(c->kern, s->udp.recursion);
+		kern_groups_publish(c->kern, groups, count);
+		hand_over(c, s);
+		kern_release(c->kern);
+	}
+	edges_only(&c->edges, snapshot_root(c->snapshot));
+	if (err)
+		return err;
+	serve_stale(c, s);
+	take_source_names(c, s->config);
+	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
+	if (forget)
+		kern_flush_all(c->kern);
+	kern_filter_settle(c->kern);
+	return 0;
+}
+
+void snapshot_apply_edited(struct control *c, struct snapshot *s)
 {
 	kern_configure(c->kern, s->udp.recursion);
-	serve_stale(c, s);
-	publish_groups(c, &s->config->groups);
-	take_source_names(c, s->config);
 	hand_over(c, s);
-	schedule_start(c);
+	serve_stale(c, s);
+	take_source_names(c, s->config);
 }
 
 int snapshot_renew_clients(struct control *c, struct err_at *reterr)
 {
-	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot->base ? c->snapshot->base : c->snapshot;
+	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot;
 	int err;
 
+	/* Not one behind another: whoever has the configuration has all but the clients. */
+	if (base->base && base->config == base->base->config)
+		base = base->base;
 	if (!s)
 		return -ENOMEM;
 	*s = *base;

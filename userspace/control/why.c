@@ -44,6 +44,8 @@ struct daemon_side {
 	uint8_t msg[512];
 	size_t len;
 	struct addr client;
+	bool has_mac;
+	uint8_t mac[6];
 	struct control_why why;
 };
 
@@ -114,6 +116,7 @@ static void run_query(struct wire_call *call)
 				    clock_coarse_ns(), on_answered, d);
 
 	if (q) {
+		q->mac = d->has_mac ? d->mac : NULL;
 		query_start(q);
 		return;
 	}
@@ -134,6 +137,9 @@ static int ask_daemon(struct control *c, const struct kern_why_query *query, str
 	sem_init(&d->done, 0, 0);
 	d->call.run = run_query;
 	d->client = query->client;
+	d->has_mac = query->mac != NULL;
+	if (query->mac)
+		memcpy(d->mac, query->mac, sizeof(d->mac));
 	len = dns_query_write(0, query->name, query->name_len, query->qtype, query->dnssec_ok ? DNS_KEY_DO : 0,
 			      query->edns, d->msg, sizeof(d->msg));
 	if (len < 0) {

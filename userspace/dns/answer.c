@@ -8,6 +8,7 @@
 #include "base/slab.h"
 #include "dns/answer.h"
 #include "dns/build.h"
+#include "dns/name.h"
 #include "dns/object.h"
 #include "dns/wire.h"
 
@@ -86,6 +87,37 @@ struct dns_answer *dns_answer_empty(const struct dns_key *key, uint16_t rcode, i
 	return a;
 }
 
+size_t dns_answer_message_size(const struct dns_answer *a)
+{
+	return DNS_HEADER + a->key.name_len + 4U + a->body_len;
+}
+
+void dns_answer_message(const struct dns_answer *a, uint8_t *msg)
+{
+	uint8_t *p = msg + DNS_HEADER;
+
+	memset(msg, 0, DNS_HEADER);
+	dns_put16(msg + 2, DNS_QR);
+	dns_put16(msg + 4, 1);
+	dns_put16(msg + 6, a->answers);
+	dns_put16(msg + 8, a->authorities);
+	p = mempcpy(p, a->key.name, a->key.name_len);
+	dns_put16(p, a->key.qtype);
+	dns_put16(p + 2, DNS_IN);
+	if (a->body_len)
+		memcpy(p + 4, a->body, a->body_len);
+}
+
+bool dns_record_leads(const uint8_t *msg, uint16_t type, size_t rdata, uint16_t len)
+{
+	uint8_t target[DNS_NAME_MAX];
+
+	if (type != DNS_SVCB && type != DNS_HTTPS)
+		return type == DNS_CNAME || type == DNS_DNAME;
+	/* behind the priority; the root is the owner itself */
+	return len > 2 && dns_name_expand(msg, rdata + len, rdata + 2, target, NULL) > 1;
+}
+
 /* What the walk over a body finds out. */
 struct body_facts {
 	uint16_t ttl_at[DNS_BUILD_RECORDS];
@@ -95,14 +127,15 @@ struct body_facts {
 	bool found;			/* a record of the type asked for */
 };
 
-static void note_record(struct body_facts *f, const struct dns_key *key, const struct dns_rr *rr, size_t body)
+static void note_record(struct body_facts *f, const struct dns_key *key, const uint8_t *msg, const struct dns_rr *rr,
+			size_t body)
 {
 	f->ttl_at[f->ttls++] = (uint16_t)(rr->rdata - 6 - body);
 	if (rr->ttl < f->ttl)
 		f->ttl = rr->ttl;
 	if (rr->section != DNS_ANSWER)
 		return;
-	f->chain |= rr->type == DNS_CNAME || rr->type == DNS_DNAME;
+	f->chain |= dns_record_leads(msg, rr->type, rr->rdata, rr->rdata_len);
 	f->found |= rr->type == key->qtype || key->qtype == DNS_ANY;
 }
 
@@ -121,7 +154,7 @@ static int walk_body(const uint8_t *msg, size_t size, const struct dns_key *key,
 	f->ttl = UINT32_MAX;
 	f->chain = f->found = false;
 	while ((err = dns_rr_next(&r, &rr)) > 0)
-		note_record(f, key, &rr, body);
+		note_record(f, key, msg, &rr, body);
 	if (!err && r.at != size)
 		err = -EBADMSG;
 	return err;

@@ -47,7 +47,7 @@ struct dns_answer {
 	bool aa : 1;
 	bool ad : 1;
 	bool negative : 1;		/* NXDOMAIN or NODATA */
-	bool chain : 1;			/* the answer section holds a CNAME or DNAME */
+	bool chain : 1;			/* it leads to other names: by a CNAME, DNAME, or the target of an SVCB or HTTPS */
 	bool local : 1;			/* from a local zone: TTLs do not age */
 	bool cut : 1;			/* the name itself does not exist: an answer for all its types, and for all below */
 	uint16_t rcode;

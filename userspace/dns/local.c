@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* local.c - answers of our own: records, aliases; and the leads of an answer. */
+/* local.c - answers of our own: records, aliases. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "maps/block.h"
 
 #define SOA_RDATA (sizeof(struct mr_rr_soa) - sizeof(struct mr_rr_head))
-#define SVC_IPV4_HINT 4
-#define SVC_IPV6_HINT 6
 
 /* ---- an answer in the making ---- */
 
@@ -47,7 +45,7 @@ static int add(struct making *m, const struct dns_key *key, const uint8_t *msg, 
 		return 0;
 	}
 	m->answers++;
-	m->chain |= rr->type == DNS_CNAME || rr->type == DNS_DNAME;
+	m->chain |= dns_record_leads(msg, rr->type, rr->rdata, rr->rdata_len);
 	m->found |= rr->type == key->qtype || key->qtype == DNS_ANY;
 	return 0;
 }
@@ -110,39 +108,19 @@ int dns_answer_local(const struct dns_key *key, uint16_t rcode, const struct dns
 	return err;
 }
 
-/* ---- a message around a body, so that its pointers mean something ---- */
-
-static uint8_t *message_of(const struct dns_answer *a, size_t *ret_size)
-{
-	size_t start = DNS_HEADER + a->key.name_len + 4U;
-	uint8_t *msg = calloc(1, start + a->body_len);
-
-	if (!msg)
-		return NULL;
-	dns_put16(msg + 2, DNS_QR);
-	dns_put16(msg + 4, 1);
-	dns_put16(msg + 6, a->answers);
-	dns_put16(msg + 8, a->authorities);
-	memcpy(msg + DNS_HEADER, a->key.name, a->key.name_len);
-	dns_put16(msg + start - 4, a->key.qtype);
-	dns_put16(msg + start - 2, DNS_IN);
-	memcpy(msg + start, a->body, a->body_len);
-	*ret_size = start + a->body_len;
-	return msg;
-}
-
 /* ---- aliases ---- */
 
 static int add_all(struct making *m, const struct dns_key *key, const struct dns_answer *of)
 {
-	size_t size;
-	uint8_t *msg = message_of(of, &size);
+	size_t size = dns_answer_message_size(of);
+	uint8_t *msg = malloc(size);
 	struct dns_response r;
 	struct dns_rr rr;
 	int err;
 
 	if (!msg)
 		return -ENOMEM;
+	dns_answer_message(of, msg);
 	err = dns_response_parse(msg, size, &r);
 	while (!err) {
 		err = dns_rr_next(&r, &rr);
@@ -180,102 +158,4 @@ int dns_answer_alias(const struct dns_key *key, const uint8_t *target, uint16_t 
 		err = finish(&m, key, of ? of->rcode : DNS_NOERROR, of ? of->born_ns : now_ns, ret);
 	free(m.build);
 	return err;
-}
-
-/* ---- leads ---- */
-
-struct looking {
-	bool (*each)(const struct dns_lead *lead, void *arg);
-	void *arg;
-};
-
-static bool tell_v4(const struct looking *l, const uint8_t *p)
-{
-	struct dns_lead lead = { .ip = { [10] = 0xff, [11] = 0xff } };
-
-	memcpy(lead.ip + 12, p, 4);
-	return l->each(&lead, l->arg);
-}
-
-static bool tell_v6(const struct looking *l, const uint8_t *p)
-{
-	struct dns_lead lead = { 0 };
-
-	memcpy(lead.ip, p, 16);
-	return l->each(&lead, l->arg);
-}
-
-/* Addresses among the parameters of a service binding. */
-static int look_at_hints(const struct looking *l, const uint8_t *msg, const struct dns_rr *rr)
-{
-	size_t at = rr->rdata + 2, end = rr->rdata + rr->rdata_len;
-	unsigned key, len, i;
-	int n = rr->rdata_len < 3 ? -EBADMSG : dns_name_len(msg + at, end - at);
-
-	if (n < 0)
-		return n;
-	for (at += (unsigned)n; at + 4 <= end; at += len) {
-		key = dns_get16(msg + at);
-		len = dns_get16(msg + at + 2);
-		at += 4;
-		if (len > end - at)
-			return -EBADMSG;
-		for (i = 0; key == SVC_IPV4_HINT && i + 4 <= len; i += 4)
-			if (tell_v4(l, msg + at + i))
-				return 1;
-		for (i = 0; key == SVC_IPV6_HINT && i + 16 <= len; i += 16)
-			if (tell_v6(l, msg + at + i))
-				return 1;
-	}
-	return 0;
-}
-
-static int look_at(const struct looking *l, const uint8_t *msg, const struct dns_rr *rr)
-{
-	uint8_t name[DNS_NAME_MAX];
-	struct dns_lead lead = { .name = name };
-	int n;
-
-	switch (rr->type) {
-	case DNS_CNAME:
-		n = dns_name_expand(msg, rr->rdata + rr->rdata_len, rr->rdata, name, NULL);
-		if (n < 0)
-			return n;
-		dns_name_lower(name, name, (size_t)n);
-		lead.name_len = (uint16_t)n;
-		return l->each(&lead, l->arg);
-	case DNS_A:
-		return rr->rdata_len == 4 ? tell_v4(l, msg + rr->rdata) : -EBADMSG;
-	case DNS_AAAA:
-		return rr->rdata_len == 16 ? tell_v6(l, msg + rr->rdata) : -EBADMSG;
-	case DNS_SVCB:
-	case DNS_HTTPS:
-		return look_at_hints(l, msg, rr);
-	default:
-		return 0;
-	}
-}
-
-int dns_answer_leads(const struct dns_answer *a, bool (*each)(const struct dns_lead *lead, void *arg), void *arg)
-{
-	struct looking l = { each, arg };
-	size_t size;
-	uint8_t *msg = message_of(a, &size);
-	struct dns_response r;
-	struct dns_rr rr;
-	int got;
-
-	if (!msg)
-		return -ENOMEM;
-	got = dns_response_parse(msg, size, &r);
-	while (!got) {
-		got = dns_rr_next(&r, &rr);
-		if (got <= 0 || rr.section != DNS_ANSWER) {
-			got = got < 0 ? got : 0;
-			break;
-		}
-		got = look_at(&l, msg, &rr);
-	}
-	free(msg);
-	return got;
 }

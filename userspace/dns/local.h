@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * local.h - answers of our own making, and a look into answers of others.
+ * local.h - answers of our own making.
  *
  * Rewrites and local names become answers here, in the form of answer.h; an
  * alias puts a CNAME of ours before what its target was answered with.
@@ -40,19 +40,5 @@ int dns_answer_local(const struct dns_key *key, uint16_t rcode, const struct dns
  */
 int dns_answer_alias(const struct dns_key *key, const uint8_t *target, uint16_t target_len, uint32_t ttl,
 		     const struct dns_answer *of, uint64_t now_ns, struct dns_answer **ret);
-
-/* What an answer leads to: the target of a CNAME, or an address. */
-struct dns_lead {
-	const uint8_t *name;		/* lower case; NULL: an address */
-	uint16_t name_len;
-	uint8_t ip[16];			/* IPv4 mapped; of A, AAAA, and the hints of SVCB and HTTPS (RFC 9460 section 7.3) */
-};
-
-/**
- * Call @each for every lead of the answer section, in its order, until it returns true.
- *
- * Returns 1 when it did, 0 when it did not, -EBADMSG for a body that does not parse, -ENOMEM.
- */
-int dns_answer_leads(const struct dns_answer *a, bool (*each)(const struct dns_lead *lead, void *arg), void *arg);
 
 #endif

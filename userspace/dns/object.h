@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object.h - making the object struct dns_answer, for the files of this room.
+ * object.h - the object struct dns_answer, for the files of this room.
  */
 #ifndef DNS_OBJECT_H
 #define DNS_OBJECT_H
@@ -16,5 +16,16 @@
  */
 struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, const uint8_t *body, size_t len,
 				    const uint16_t *ttl_at, uint16_t ttls, uint64_t now_ns);
+
+/*
+ * The answer as a message, header and question before its body: so that the body's pointers mean something.
+ *
+ * @msg  room for dns_answer_message_size() octets
+ */
+size_t dns_answer_message_size(const struct dns_answer *a);
+void dns_answer_message(const struct dns_answer *a, uint8_t *msg);
+
+/* Whether a record of the answer section of @msg leads to another name, for dns_answer.chain. */
+bool dns_record_leads(const uint8_t *msg, uint16_t type, size_t rdata, uint16_t len);
 
 #endif

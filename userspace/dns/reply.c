@@ -61,6 +61,12 @@ static void put_opt(struct writer *w, bool dnssec_ok, uint16_t rcode, int ede)
 		put(w, &option, sizeof(option));
 }
 
+/* The extended error of an answer. */
+struct said {
+	int ede;			/* enum dns_ede */
+	const struct mr_ede *text;	/* NULL: the code alone */
+};
+
 /* The OPT with an EDE that has a text. */
 static void put_opt_text(struct writer *w, bool dnssec_ok, uint16_t rcode, const struct mr_ede *text)
 {
@@ -71,11 +77,29 @@ static void put_opt_text(struct writer *w, bool dnssec_ok, uint16_t rcode, const
 	put(w, text->word, text->len);
 }
 
-static size_t opt_len(const struct dns_query *q, int ede)
+static void put_said(struct writer *w, const struct dns_query *q, uint16_t rcode, const struct said *s)
+{
+	if (s->text)
+		put_opt_text(w, q->edns.dnssec_ok, rcode, s->text);
+	else
+		put_opt(w, q->edns.dnssec_ok, rcode, s->ede);
+}
+
+static size_t said_len(const struct dns_query *q, const struct said *s)
 {
 	if (!q->edns.present)
 		return 0;
-	return sizeof(struct mr_opt) + (ede != DNS_EDE_NONE ? sizeof(struct mr_opt_ede) : 0);
+	if (s->text)
+		return 8 + s->text->len;
+	return sizeof(struct mr_opt) + (s->ede != DNS_EDE_NONE ? sizeof(struct mr_opt_ede) : 0);
+}
+
+/* What a blocked answer says of itself: any client takes one with a text (maps/block.h). */
+static struct said said_blocked(const struct dns_block *b, const struct mr_ede *text)
+{
+	if (b->ede == MR_BLOCK_EDE_NONE)
+		return (struct said){ DNS_EDE_NONE, NULL };
+	return (struct said){ DNS_EDE_BLOCKED, b->ede == MR_BLOCK_EDE_TEXT && text && text->len ? text : NULL };
 }
 
 /* The flags that every response has; an rcode over 15 needs an OPT to be said. */
@@ -122,8 +146,8 @@ static void age_ttls(const struct dns_answer *a, uint64_t now_ns, uint8_t *body)
 	}
 }
 
-int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, const struct dns_reply_limits *l,
-		     uint64_t now_ns, uint8_t *buf, size_t size)
+static int reply_answer(const struct dns_query *q, const struct dns_answer *a, struct said said,
+			const struct dns_reply_limits *l, uint64_t now_ns, uint8_t *buf, size_t size)
 {
 	struct writer w = { buf, size, 0 };
 	uint16_t flags = reply_flags(q, a->rcode, l);
@@ -137,7 +161,9 @@ int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, cons
 		flags |= DNS_AA;
 	if (a->ad && (q->edns.dnssec_ok || q->flags & DNS_AD))
 		flags |= DNS_AD;
-	if (start + a->body_len + opt_len(q, a->ede) > room_of(q, l)) {
+	if (start + a->body_len + said_len(q, &said) > room_of(q, l))
+		said.text = NULL;	/* it goes before the answer does */
+	if (start + a->body_len + said_len(q, &said) > room_of(q, l)) {
 		put_front(&w, q, flags | DNS_TC, 0, 0);
 	} else {
 		put_front(&w, q, flags, a->answers, a->authorities);
@@ -148,8 +174,25 @@ int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, cons
 		}
 	}
 	if (q->edns.present)
-		put_opt(&w, q->edns.dnssec_ok, a->rcode, a->ede);
+		put_said(&w, q, a->rcode, &said);
 	return written(&w);
+}
+
+int dns_reply_answer(const struct dns_query *q, const struct dns_answer *a, const struct dns_reply_limits *l,
+		     uint64_t now_ns, uint8_t *buf, size_t size)
+{
+	return reply_answer(q, a, (struct said){ a->ede, NULL }, l, now_ns, buf, size);
+}
+
+int dns_reply_instead(const struct dns_query *q, const struct dns_answer *a, const struct dns_block *b,
+		      const struct mr_ede *text, const struct dns_reply_limits *l, uint64_t now_ns, uint8_t *buf,
+		      size_t size)
+{
+	struct said said = { a->ede, NULL };
+
+	if (a->ede == DNS_EDE_NONE)
+		said = said_blocked(b, text);
+	return reply_answer(q, a, said, l, now_ns, buf, size);
 }
 
 int dns_reply_error(const struct dns_query *q, uint16_t rcode, int ede, const struct dns_reply_limits *l,
@@ -227,19 +270,10 @@ void dns_block_withhold(const struct dns_block *of, struct dns_block *ret)
 	*ret = (struct dns_block){ .mode = MR_BLOCK_NODATA, .ede = MR_BLOCK_EDE_NONE, .ttl = of->ttl };
 }
 
-/* The OPT of a blocked answer: any client takes one with a text (maps/block.h). */
-static void put_opt_blocked(struct writer *w, const struct dns_query *q, uint16_t rcode, const struct dns_block *b,
-			    const struct mr_ede *text)
-{
-	if (b->ede == MR_BLOCK_EDE_TEXT && text && text->len)
-		put_opt_text(w, q->edns.dnssec_ok, rcode, text);
-	else
-		put_opt(w, q->edns.dnssec_ok, rcode, b->ede == MR_BLOCK_EDE_NONE ? DNS_EDE_NONE : DNS_EDE_BLOCKED);
-}
-
 int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, const struct mr_ede *text,
 		      const struct dns_reply_limits *l, uint8_t *buf, size_t size)
 {
+	struct said said = said_blocked(b, text);
 	bool address = (b->mode == MR_BLOCK_NULL || b->mode == MR_BLOCK_CUSTOM) &&
 		       (q->qtype == DNS_A || q->qtype == DNS_AAAA);
 	bool soa = !address && b->mode != MR_BLOCK_REFUSED;
@@ -255,7 +289,7 @@ int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, cons
 	if (soa)
 		put_soa(&w, b->ttl);
 	if (q->edns.present)
-		put_opt_blocked(&w, q, rcode, b, text);
+		put_said(&w, q, rcode, &said);
 	return written(&w);
 }
 

@@ -74,6 +74,15 @@ int dns_reply_blocked(const struct dns_query *q, const struct dns_block *b, cons
 		      const struct dns_reply_limits *l, uint8_t *buf, size_t size);
 
 /**
+ * Write @a as dns_reply_answer() does, as what a rule says in the place of the
+ * true answer: with the extended error of a blocked one (@b, @text as above),
+ * unless it has its own.  A text for which there is no room is left out.
+ */
+int dns_reply_instead(const struct dns_query *q, const struct dns_answer *a, const struct dns_block *b,
+		      const struct mr_ede *text, const struct dns_reply_limits *l, uint64_t now_ns, uint8_t *buf,
+		      size_t size);
+
+/**
  * Write a query to an upstream: our ID and flags, the name with the letters of
  * @name, OPT 1232 (DO from key bits) when @edns.
  *

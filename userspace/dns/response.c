@@ -113,10 +113,10 @@ static void pick_entry(struct pick *p, unsigned i)
 		return;
 	e->picked = true;
 	p->order[p->picked++] = (uint16_t)i;
-	if (e->section == DNS_ANSWER)
-		p->answers++;
-	if (e->section == DNS_ANSWER && (e->type == DNS_CNAME || e->type == DNS_DNAME))
-		p->chain = true;
+	if (e->section != DNS_ANSWER)
+		return;
+	p->answers++;
+	p->chain |= dns_record_leads(p->msg, e->type, e->rdata, e->rdata_len);
 }
 
 static const uint8_t *owner_of(const struct pick *p, const struct entry *e, uint8_t buf[DNS_NAME_MAX])

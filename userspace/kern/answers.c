@@ -438,7 +438,7 @@ void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uin
 		take_out_ended(a, from, &hash, now_ns);
 	if (hashed && count >= 0)
 		take_out(a, from, &hash, now_ns);
-	if (count < 0 && generation != a->m.conf->filter_generation)
+	if (count < 0 && (a->closed || generation != a->m.conf->filter_generation))
 		count = COUNT_kern_refused_generation;
 	if (count < 0)
 		count = hashed ? put_locked(a, from, ask, hash, admit, now_ns) : COUNT_kern_refused_labels;

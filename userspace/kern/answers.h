@@ -39,6 +39,7 @@ struct answers_info {
 struct answers {
 	pthread_mutex_t lock;		/* guards all of this struct, the table in the maps, generations and the flip */
 	struct answers_maps m;
+	bool closed;			/* between two filters: nothing is put there */
 	uint32_t bucket_mask;
 	uint32_t unit_count;
 	struct units units;
@@ -101,7 +102,7 @@ void answers_remove(struct answers *a, uint32_t unit);
 void answers_revive(struct answers *a, uint64_t now_ns);
 
 /**
- * Collect the sets that the targets of the CNAME chain in @from belong to.
+ * Collect the sets of the names that @from leads to (dns/leads.h).
  *
  * @ask   the ask set is one of them
  * @sets  room for MR_CHAIN_MAX; when more match, one becomes MR_SET_ASK, so that user space judges

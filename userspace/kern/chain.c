@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * chain.c - which sets of the filter the CNAME chain of an answer touches.
+ * chain.c - which sets of the filter the names touch that an answer leads to.
  *
- * The program judges the question name alone; what stands behind a CNAME it
+ * The program judges the question name alone; CNAMEs' and services' targets it
  * judges by the set numbers that are kept with the answer, so they are found
  * here, with the filter that is in force, under the lock that the flip takes.
  */
 #include <string.h>
+#include "dns/leads.h"
 #include "dns/name.h"
 #include "kern/answers.h"
 
@@ -45,21 +46,22 @@ static bool cut_deep(const uint8_t **name, unsigned *len)
 	return deep;
 }
 
-/* Add the sets of all entries that match a name: its own, and the subtree entries of its parents. */
+/* Add the sets of all entries that match a lower-case name: its own, and the subtree entries of its parents. */
 static void add_name(const struct answers *a, const struct mr_unit *u, const uint8_t *name, unsigned len,
 		     struct sets *s)
 {
 	struct mr_name n = { 0 };
 	bool deep = cut_deep(&name, &len);
 	struct mr_found found;
+	uint32_t depths = MR_READ(u->depths);
 	unsigned i;
 
-	dns_name_lower(n.text, name, len);
+	memcpy(n.text, name, len);
 	n.len = len;
 	if (mr_name_hash(&n, a->m.secret))
 		return;
 	for (i = 0; i <= n.labels; i++) {
-		if (!(u->depths >> i & 1))
+		if (!(depths >> i & 1))
 			continue;
 		found = mr_filter_find(u, a->m.filter, a->m.bloom, n.hash[i]);
 		add_set(s, found.subtree);
@@ -68,50 +70,28 @@ static void add_name(const struct answers *a, const struct mr_unit *u, const uin
 	}
 }
 
-/* The message that the body's compression pointers are offsets into. */
-static unsigned make_message(const struct dns_answer *from, uint8_t *msg)
-{
-	unsigned body = DNS_HEADER + from->key.name_len + 4;
+struct looking {
+	const struct answers *a;
+	const struct mr_unit *unit;
+	struct sets sets;
+};
 
-	memset(msg, 0, DNS_HEADER);
-	memcpy(msg + DNS_HEADER, from->key.name, from->key.name_len);
-	memset(msg + DNS_HEADER + from->key.name_len, 0, 4);
-	memcpy(msg + body, from->body, from->body_len);
-	return body;
-}
-
-static unsigned get16(const uint8_t *p)
+/* Of addresses the filter's table knows nothing: who puts the answer says whether to ask for them. */
+static bool note_lead(const struct dns_lead *lead, void *arg)
 {
-	return (unsigned)p[0] << 8 | p[1];
+	struct looking *l = arg;
+
+	if (lead->name)
+		add_name(l->a, l->unit, lead->name, lead->name_len, &l->sets);
+	return false;
 }
 
 unsigned answers_chain(const struct answers *a, const struct dns_answer *from, bool ask, uint16_t *sets)
 {
-	const struct mr_unit *u = &a->m.conf->unit[a->m.conf->active & 1];
-	uint8_t msg[DNS_HEADER + DNS_NAME_MAX + 4 + MR_MESSAGE_MAX], name[DNS_NAME_MAX + 1];
-	unsigned i, type, rdlen, size = DNS_HEADER + from->key.name_len + 4 + from->body_len;
-	struct sets s = { sets, 0 };
-	size_t at = make_message(from, msg), next;
-	int len;
+	struct looking l = { a, &a->m.conf->unit[a->m.conf->active & 1], { sets, 0 } };
 
-	for (i = 0; i < from->answers; i++) {
-		if (dns_name_expand(msg, size, at, name, &next) < 0 || next + 10 > size)
-			break;
-		type = get16(msg + next);
-		rdlen = get16(msg + next + 8);
-		at = next + 10;
-		if (at + rdlen > size)
-			break;
-		if (type == DNS_CNAME) {
-			len = dns_name_expand(msg, at + rdlen, at, name, &next);
-			if (len < 0)
-				break;
-			add_name(a, u, name, len, &s);
-		}
-		at += rdlen;
-	}
 	/* A body that does not parse to its end is nobody's answer: let user space judge it. */
-	if (ask || i < from->answers)
-		add_set(&s, (uint64_t)MR_SET_ASK << MR_ENTRY_SET_SHIFT);
-	return s.count;
+	if (dns_answer_leads(from, note_lead, &l) < 0 || ask)
+		add_set(&l.sets, (uint64_t)MR_SET_ASK << MR_ENTRY_SET_SHIFT);
+	return l.sets.count;
 }

@@ -5,7 +5,10 @@
  * A filter is copied into the unit that is not in force, then one word flips.
  * filter_generation is raised just before the flip, under the lock of the
  * answers: a packet that sees the new unit then also sees the new generation,
- * under which no answer with set numbers of the old unit is alive.
+ * under which no answer with set numbers of the old unit is alive.  A packet
+ * that began under the old unit may still read the new generation, so answers
+ * of this are not put into the table until the last such packet is done; those
+ * who wait for that meanwhile hand the filter to user space (docs/adr/0013).
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -45,6 +48,13 @@ void kern_resume(struct kern *k, uint32_t enabled)
 {
 	fence();
 	MR_WRITE(kern_conf(k)->enabled, enabled);
+}
+
+void kern_release(struct kern *k)
+{
+	if (k->held)
+		kern_resume(k, k->held);
+	k->held = 0;
 }
 
 /* ---- where user space finds a filter ---- */
@@ -97,6 +107,7 @@ struct source {
 	const struct kern_sizes *sizes;
 	const struct mr_ede *ede;	/* the names of all sources */
 	uint32_t ede_base;		/* where they go: where those of the filter in force are not */
+	unsigned how;			/* KERN_FORGET, KERN_HOLD */
 };
 
 /* Copy a filter into a unit of the maps; header last. */
@@ -104,6 +115,9 @@ static void fill_unit(struct kern_tables *t, struct mr_conf *c, const struct sou
 {
 	const struct kern_sizes *z = s->sizes;
 	struct mr_unit u = *s->unit;
+	const mr_word *from = (const mr_word *)s->verdicts;
+	mr_word *cell = (mr_word *)t->map[MAP_mr_verdicts].mem + unit * z->verdicts;
+	size_t i;
 
 	u.bucket_base = unit * z->filter;
 	u.bloom_base = unit * z->bloom;
@@ -115,8 +129,9 @@ static void fill_unit(struct kern_tables *t, struct mr_conf *c, const struct sou
 	       (u.bucket_mask + 1ULL) * sizeof(*s->buckets));
 	memcpy((uint64_t *)t->map[MAP_mr_bloom].mem + u.bloom_base, s->bloom,
 	       (u.bloom_mask + 1ULL) * sizeof(*s->bloom));
-	memcpy((struct mr_verdict *)t->map[MAP_mr_verdicts].mem + u.verdict_base, s->verdicts,
-	       (size_t)u.sets * u.groups * sizeof(*s->verdicts));
+	/* Last, and word by word: a schedule may change them until now. */
+	for (i = 0; i < (size_t)u.sets * u.groups; i++)
+		MR_WRITE(cell[i], MR_READ(from[i]));
 	fence();
 	c->unit[unit] = u;
 	fence();
@@ -175,7 +190,6 @@ static int grow(struct kern *k, const struct source *s, struct err_at *reterr)
 {
 	int reuse[KERN_MAP_COUNT], m, err;
 	struct kern_tables t = { 0 };
-	struct err_at ignored;
 	struct mr_conf *c;
 
 	if (k->old_confs == sizeof(k->old_conf) / sizeof(k->old_conf[0]))
@@ -186,24 +200,27 @@ static int grow(struct kern *k, const struct source *s, struct err_at *reterr)
 	if (err)
 		return err;
 	c = t.map[MAP_mr_conf].mem;
+	if (s->how & KERN_HOLD)
+		k->held = kern_pause(k);
 	pthread_mutex_lock(&k->answers.lock);
 	memcpy(c, kern_conf(k), sizeof(*c));
 	memset(c->unit, 0, sizeof(c->unit));
 	c->active = 0;
 	c->filter_generation++;
+	if (s->how & KERN_FORGET)
+		c->generation[0]++;
 	fill_unit(&t, c, s, 0);
 	err = kern_links_update(k, t.prog_fd, reterr);
 	if (err) {
 		kern_links_update(k, k->t.prog_fd, NULL);
 		kern_unload(&t);
+		kern_release(k);
 	} else {
 		adopt(k, &t, s->sizes);
-		kern_grace(k);
+		k->answers.closed = true;
+		k->unpinned = true;
 	}
 	pthread_mutex_unlock(&k->answers.lock);
-	/* The new filter is in force, so a failure here is only said. */
-	if (!err)
-		kern_pins_renew(k, &ignored);
 	return err;
 }
 
@@ -240,30 +257,54 @@ static bool needs_growth(const struct kern *k, const struct source *s, struct ke
 	return memcmp(ret, &k->sizes, sizeof(*ret));
 }
 
-static void flip(struct kern *k, unsigned unit)
+static void flip(struct kern *k, unsigned unit, unsigned how)
 {
 	struct mr_conf *c = kern_conf(k);
 
+	if (how & KERN_HOLD)
+		k->held = kern_pause(k);
 	pthread_mutex_lock(&k->answers.lock);
+	/* Until the last packet under the old unit is done, no answer is published under the new generation. */
+	k->answers.closed = true;
+	if (how & KERN_FORGET)
+		MR_WRITE(c->generation[0], c->generation[0] + 1);
 	MR_WRITE(c->filter_generation, c->filter_generation + 1);
 	fence();
 	MR_WRITE(c->active, unit);
 	fence();
-	/* Until the last packet under the old unit is done, no answer is published under the new generation. */
-	kern_grace(k);
 	pthread_mutex_unlock(&k->answers.lock);
 }
 
-int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
-			struct filter_view *ret, bool *ret_mapped, struct err_at *reterr)
+void kern_filter_settle(struct kern *k)
+{
+	struct err_at ignored;
+
+	if (!k->answers.closed)
+		return;
+	kern_grace(k);
+	pthread_mutex_lock(&k->answers.lock);
+	k->answers.closed = false;
+	pthread_mutex_unlock(&k->answers.lock);
+	/* The filter is in force, so a failure here is only said. */
+	if (k->unpinned)
+		kern_pins_renew(k, &ignored);
+	k->unpinned = false;
+}
+
+int kern_filter_swap(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
+		     unsigned how, struct filter_view *ret, bool *ret_mapped, struct err_at *reterr)
 {
 	struct kern_sizes z;
-	struct source s = { filter_unit(f), filter_buckets(f), filter_bloom(f), verdicts, groups, &z, k->ede_next, 0 };
+	struct source s = {
+		.unit = filter_unit(f), .buckets = filter_buckets(f), .bloom = filter_bloom(f), .verdicts = verdicts,
+		.groups = groups, .sizes = &z, .ede = k->ede_next, .how = how,
+	};
 	unsigned unit, i;
 	int err = check_filter(k, &s, reterr);
 
 	if (err)
 		return err;
+	kern_filter_settle(k);
 	for (i = 0; i < 3; i++)		/* the caller says that nobody reads them any more */
 		kern_unmap(&k->old_filter[i]);
 	if (k->on && !kern_conf(k)->unit[kern_conf(k)->active].ede_base)
@@ -275,7 +316,7 @@ int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_
 	} else {
 		unit = !kern_conf(k)->active;
 		fill_unit(&k->t, kern_conf(k), &s, unit);
-		flip(k, unit);
+		flip(k, unit, how);
 	}
 	if (err)
 		return err;
@@ -286,21 +327,37 @@ int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_
 	return 0;
 }
 
+int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
+			struct filter_view *ret, bool *ret_mapped, struct err_at *reterr)
+{
+	int err = kern_filter_swap(k, f, verdicts, groups, 0, ret, ret_mapped, reterr);
+
+	if (!err)
+		kern_filter_settle(k);
+	return err;
+}
+
 /* ---- clients ---- */
+
+bool kern_clients_differ(struct kern *k, const struct clients *cl)
+{
+	const struct mr_conf *c = k->on ? kern_conf(k) : NULL;
+
+	return c && (c->client_lens != cl->lens || c->client_macs != cl->macs ||
+		     memcmp(c->client_len, cl->len, cl->lens) ||
+		     memcmp(&c->client_default, &cl->fallback, sizeof(cl->fallback)) ||
+		     memcmp(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket)));
+}
 
 void kern_clients_publish(struct kern *k, const struct clients *cl)
 {
 	struct mr_conf *c;
 	uint32_t enabled;
 
-	if (!k->on)
+	/* Mostly nothing has changed: then nothing pauses, at a take-over above all. */
+	if (!kern_clients_differ(k, cl))
 		return;
 	c = kern_conf(k);
-	/* Mostly nothing has changed: then nothing pauses, at a take-over above all. */
-	if (c->client_lens == cl->lens && c->client_macs == cl->macs && !memcmp(c->client_len, cl->len, cl->lens) &&
-	    !memcmp(&c->client_default, &cl->fallback, sizeof(cl->fallback)) &&
-	    !memcmp(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket)))
-		return;
 	enabled = kern_pause(k);
 	memcpy(kern_mem(k, MAP_mr_clients), cl->bucket, sizeof(cl->bucket));
 	memset(c->client_len, 0, sizeof(c->client_len));

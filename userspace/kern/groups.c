@@ -6,7 +6,6 @@
  * mr_conf has the groups for the program; user space reads the door's own copy,
  * which stays where it is when mr_conf moves, and which the off form has too.
  */
-#include <errno.h>
 #include <string.h>
 #include "kern/room.h"
 
@@ -25,14 +24,28 @@ static void write_group(struct mr_group *to, const struct mr_group *from)
 			MR_WRITE(t[i], f[i]);
 }
 
+static void all_groups(const struct mr_group *groups, unsigned count, struct mr_group ret[MR_GROUPS_MAX])
+{
+	memset(ret, 0, MR_GROUPS_MAX * sizeof(*ret));
+	memcpy(ret, groups, (count < MR_GROUPS_MAX ? count : MR_GROUPS_MAX) * sizeof(*groups));
+}
+
+bool kern_groups_differ(struct kern *k, const struct mr_group *groups, unsigned count)
+{
+	struct mr_group all[MR_GROUPS_MAX];
+
+	all_groups(groups, count, all);
+	return k->on && memcmp(kern_conf(k)->group, all, sizeof(all));
+}
+
 void kern_groups_publish(struct kern *k, const struct mr_group *groups, unsigned count)
 {
-	struct mr_group all[MR_GROUPS_MAX] = { 0 };
+	struct mr_group all[MR_GROUPS_MAX];
 	struct mr_conf *c = k->on ? kern_conf(k) : NULL;
 	uint32_t enabled;
 	unsigned i;
 
-	memcpy(all, groups, (count < MR_GROUPS_MAX ? count : MR_GROUPS_MAX) * sizeof(*groups));
+	all_groups(groups, count, all);
 	for (i = 0; i < MR_GROUPS_MAX; i++)
 		write_group(&k->group[i], &all[i]);
 	if (!c || !memcmp(c->group, all, sizeof(all)))
@@ -69,18 +82,11 @@ void kern_groups_take(struct kern *k)
 	memcpy(k->ede_next, ede + c->unit[c->active].ede_base, sizeof(k->ede_next));
 }
 
-int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups)
+void kern_verdicts_write(const struct filter_view *v, const struct kern_cell *cells, size_t count)
 {
-	struct filter_view v = k->view;
-	mr_word *to;
+	mr_word *to = (mr_word *)v->verdicts;	/* of our maps, or lent to us with the filter */
 	size_t i;
 
-	if (!v.unit && !kern_filter_view(k, &v))
-		return -ENOENT;
-	if (groups != v.unit->groups)
-		return -EINVAL;
-	to = (mr_word *)v.verdicts;	/* of our maps, or lent to us with the filter */
-	for (i = 0; i < (size_t)v.unit->sets * groups; i++)
-		MR_WRITE(to[i], ((const mr_word *)verdicts)[i]);
-	return 0;
+	for (i = 0; i < count; i++)
+		MR_WRITE(to[cells[i].at], *(const mr_word *)&cells[i].verdict);
 }

@@ -67,6 +67,7 @@ struct kern_opts {
 };
 
 struct kern;
+struct filter_edit;
 
 /**
  * Load, pin or take over, and attach.
@@ -153,21 +154,36 @@ void kern_group_pause(struct kern *k, unsigned group, bool paused);
  */
 void kern_sources_publish(struct kern *k, const char *const *names, unsigned count);
 
+/* A cell of a filter's verdicts, by its number, and what it shall say. */
+struct kern_cell {
+	uint32_t at;
+	struct mr_verdict verdict;
+};
+
 /**
- * Change what the sets of the filter in force mean, in place, cell by cell: no
- * generation is raised, since the sets stay what they are.
+ * Change what the sets of a filter mean, in place, each cell whole: no
+ * generation is raised, since the sets stay what they are.  Any thread.
  *
- * In the off form the cells are those given to kern_filter_publish().
- *
- * Returns 0; -ENOENT while no filter is in force; -EINVAL when that has another number of groups.
+ * @v  as kern_filter_swap() gave it, not yet replaced twice; in the off form
+ *     the cells are those that were given there
  */
-int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsigned groups);
+void kern_verdicts_write(const struct filter_view *v, const struct kern_cell *cells, size_t count);
 
 /**
  * Copy a filter and its verdicts into the inactive unit, raise the filter
- * generation and flip.  The caller must have made sure that no thread still
- * reads the unit that was active before the last flip.
+ * generation and flip: each packet that begins from now on sees that filter.
+ * The caller must have made sure that no thread still reads the unit that was
+ * active before the last flip.
  *
+ * No answer is taken for the kernel, whatever filter it was judged under, until
+ * kern_filter_settle(), which the caller owes after it has handed the filter to
+ * who answers in user space.
+ *
+ * @verdicts  another thread may change single words of it meanwhile; which of
+ *            these are taken is not known
+ * @how     KERN_FORGET: make all answers void in the same instant, since they were not looked at by what is new;
+ *          KERN_HOLD: leave all packets to user space from before the flip until kern_release(), so
+ *          that what changes with the filter is seen together with it
  * @ret  where user space finds that filter from now on: in the kernel's maps,
  *       or (off) in @f and @verdicts, which must then live as long; groups and
  *       names of sources are the door's own
@@ -176,14 +192,48 @@ int kern_verdicts_update(struct kern *k, const struct mr_verdict *verdicts, unsi
  * Grows the maps (new maps, new program, same link) when the filter is bigger
  * than a unit.  Returns 0, or a negative errno with the old filter in force.
  */
+int kern_filter_swap(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
+		     unsigned how, struct filter_view *ret, bool *ret_mapped, struct err_at *reterr);
+#define KERN_FORGET 1U
+#define KERN_HOLD   2U
+
+/* The end of KERN_HOLD; nothing, when nothing is held. */
+void kern_release(struct kern *k);
+
+/*
+ * Wait until the last packet under the filter before is done (milliseconds: a
+ * grace period of the kernel's), then take answers again.  Nothing, when nothing is owed.
+ */
+void kern_filter_settle(struct kern *k);
+
+/* Both, and nothing is forgotten. */
 int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
 			struct filter_view *ret, bool *ret_mapped, struct err_at *reterr);
+
+/**
+ * Change one entry of the filter in force, in place, and raise the filter generation.
+ *
+ * @e      planned for that filter, whose members have been noted (filter_edit.h)
+ * @cells  what its set means to each group; used when the set is new
+ * @ret    as of kern_filter_publish(): under the new generation, all else as it was
+ *
+ * In the off form the filter and its verdicts are those given to
+ * kern_filter_publish(): the caller has made them writable.
+ *
+ * Returns 0, or -ENOENT while no filter is in force.
+ */
+int kern_filter_edit(struct kern *k, const struct filter_edit *e, const struct mr_verdict *cells,
+		     struct filter_view *ret);
 
 /* The filter that was taken over with the pins, if one is in force. */
 bool kern_filter_view(struct kern *k, struct filter_view *ret);
 
 /* Copy a table of clients; takes force for the next packet. */
 void kern_clients_publish(struct kern *k, const struct clients *c);
+
+/* Would these change what the packet path has?  False in the off form. */
+bool kern_groups_differ(struct kern *k, const struct mr_group *groups, unsigned count);
+bool kern_clients_differ(struct kern *k, const struct clients *c);
 
 /* One query event in @every answers; 0: none. */
 void kern_events_every(struct kern *k, uint32_t every);

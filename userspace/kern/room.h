@@ -107,6 +107,8 @@ struct kern {
 	struct mr_ede ede_next[MR_LISTS_MAX];	/* names for the next filter */
 	struct mr_ede ede_own[MR_UNITS][MR_LISTS_MAX];	/* off: in the place of the map */
 	bool view_turn;			/* which of the two is in force */
+	uint32_t held;			/* what "enabled" was before a swap switched it off; 0: nothing is held */
+	bool unpinned;			/* tables have grown, and the pins are still those before */
 	struct answers answers;
 	int *ring_fd;			/* one per possible CPU */
 	struct ring_buffer **ring;	/* their readers */

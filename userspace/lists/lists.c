@@ -102,16 +102,6 @@ static void status(const struct lists *l, const struct row *r, struct lists_stat
 	};
 }
 
-unsigned lists_count(const struct lists *l)
-{
-	return l->count;
-}
-
-void lists_get(const struct lists *l, unsigned index, struct lists_status *ret)
-{
-	status(l, &l->row[index], ret);
-}
-
 int lists_find(const struct lists *l, const char *name, struct lists_status *ret)
 {
 	const struct row *r = find(l, name);

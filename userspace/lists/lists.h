@@ -130,16 +130,11 @@ void lists_tick(struct lists *l);
 /* Remove files in the folder of lists that have no row.  Returns how many, or a negative errno. */
 int lists_sweep(struct lists *l);
 
-unsigned lists_count(const struct lists *l);
-
 /**
- * What is known of the list @index (in the order of the rows).
+ * What is known of the list of this name; -ENOENT when there is none.
  *
  * @ret  points into the object: good until the loop runs on
  */
-void lists_get(const struct lists *l, unsigned index, struct lists_status *ret);
-
-/* The same by name; -ENOENT when there is none. */
 int lists_find(const struct lists *l, const char *name, struct lists_status *ret);
 
 /**

@@ -198,9 +198,33 @@ bool neigh_find(const struct neigh *n, const uint8_t ip[16], uint8_t ret_mac[6])
 	return true;
 }
 
-unsigned neigh_size(const struct neigh *n)
+static bool is_mapped(const struct ip *a)
 {
-	return n ? n->size : 0;
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(a->w, mapped, sizeof(mapped));
+}
+
+bool neigh_find_ip(const struct neigh *n, const uint8_t mac[6], uint8_t ret_ip[16])
+{
+	uint64_t word = 0;
+	bool found = false;
+	const struct row *r;
+	struct ip a;
+	unsigned i;
+
+	memcpy(&word, mac, 6);
+	for (i = 0; n && i < BUCKETS * WAYS; i++) {
+		r = &n->bucket[i / WAYS].way[i % WAYS];
+		if (load(&r->mac) != (word | IN_USE))
+			continue;
+		a = (struct ip){ { load(&r->ip[0]), load(&r->ip[1]) } };
+		if (found && !is_mapped(&a))
+			continue;
+		memcpy(ret_ip, a.w, 16);
+		found = true;
+	}
+	return found;
 }
 
 /* ---- netlink ---- */

@@ -45,7 +45,10 @@ void neigh_close(struct neigh *n);
  */
 bool neigh_find(const struct neigh *n, const uint8_t ip[16], uint8_t ret_mac[6]);
 
-/* How many addresses are known. */
-unsigned neigh_size(const struct neigh *n);
+/*
+ * Find an address of a MAC, an IPv4 one if there is; on the loop's thread.
+ * False when no neighbour has it (now); @n may be NULL.
+ */
+bool neigh_find_ip(const struct neigh *n, const uint8_t mac[6], uint8_t ret_ip[16]);
 
 #endif

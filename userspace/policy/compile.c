@@ -13,12 +13,13 @@
 #include "base/sum.h"
 #include "policy/compile.h"
 #include "policy/filter_build.h"
+#include "policy/regex.h"
 #include "policy/rules_room.h"
 
 #define BLOCK_SIZE     65536
 #define RULES_FILE_MAX (1ULL << 30)
 #define SETTLE_EACH    (1U << 20)
-#define LIMITED_MAX    4096		/* matches that took too many steps, half a second of them */
+#define HEAVY_MAX      (100U << 20)	/* steps of heavy patterns, half a second of them */
 
 /* Wire names behind each other, each ended by its root byte. */
 struct name_block {
@@ -58,6 +59,11 @@ void compile_lists(struct compile *c, unsigned lists)
 {
 	c->lists = lists;
 	rules_builder_lists(c->builder, lists);
+}
+
+void compile_local(struct compile *c, unsigned source)
+{
+	c->names->local = source;
 }
 
 static void free_exact(struct compile *c)
@@ -171,6 +177,26 @@ static const char *why_nothing(const struct list_report *r)
 	return r->route ? "a server for a zone, which is no rule of the filter" : list_skip_texts[LIST_SKIP_empty];
 }
 
+/* Say what is wrong with a rule, where in it if that is known, and what was expected. */
+static int say_bad(const struct list_report *r, const char *text, struct err_at *reterr)
+{
+	const struct list_fault *f = &r->fault;
+	size_t at = f->offset, size = f->size, in;
+	char why[160];
+
+	if (!f->expected)
+		return err_why(reterr, -EINVAL, "%s", why_nothing(r));
+	snprintf(why, sizeof(why), "%s", why_nothing(r));
+	if (r->skipped[LIST_SKIP_regex] && regex_wrong(text + at, size, &in, why, sizeof(why))) {
+		at += in;
+		size = in < size ? size - in : 0;
+	}
+	if (!size)
+		return err_why(reterr, -EINVAL, "column %zu, the end: %s; expected %s", at + 1, why, f->expected);
+	return err_why(reterr, -EINVAL, "column %zu, \"%.*s\": %s; expected %s", at + 1, size < 60 ? (int)size : 60, text + at, why,
+		       f->expected);
+}
+
 int compile_rule(struct compile *c, unsigned source, const char *text, struct err_at *reterr)
 {
 	struct sink s = { .c = c, .source = source };
@@ -186,7 +212,7 @@ int compile_rule(struct compile *c, unsigned source, const char *text, struct er
 	if (err)
 		return err_why(reterr, err, "the rule cannot be taken: %s", strerror(-err));
 	if (!s.taken || c->report.route)
-		return err_why(reterr, -EINVAL, "%s", why_nothing(&c->report));
+		return say_bad(&c->report, text, reterr);
 	return 0;
 }
 
@@ -307,6 +333,7 @@ static int match_exact_names(struct compile *c)
 	struct matching m = { .c = c };
 	const struct name_block *b;
 	const uint8_t *p;
+	uint32_t steps;
 
 	note_sources(&m);
 	for (b = c->exact; b && !m.err; b = b->next)
@@ -314,9 +341,10 @@ static int match_exact_names(struct compile *c)
 			for (p = m.name; *p; p += *p + 1)
 				;
 			m.len = (uint16_t)(p + 1 - m.name);
-			if (rules_regex_limited(c->rules) < LIMITED_MAX)
-				rules_each_regex(c->rules, m.name, m.len, add_member, &m);
-			else
+			steps = rules_regex_heavy(c->rules) < HEAVY_MAX ? REGEX_STEPS_MAX : 0;
+			if (steps)
+				rules_each_regex(c->rules, m.name, m.len, &steps, add_member, &m);
+			if (!steps && !m.err)
 				ask_about_name(&m);
 			if (!m.err)
 				drop_repeats(&m);
@@ -349,17 +377,23 @@ static uint64_t sum_rules(const uint8_t *p, size_t size)
 	return sum ? sum : 1;
 }
 
+static void note_asked(struct compiled *c)
+{
+	c->asked = filter_asked(c->filter);
+	c->untold = filter_untold(c->filter);
+}
+
 static int finish_files(struct compile *c, const char *path, const char *rules_path, const uint8_t *saved, size_t size,
 			struct compiled *ret, struct err_at *reterr)
 {
-	uint64_t sum = sum_rules(saved, size);
+	uint64_t sum = sum_rules(saved, size), unused;
 	int err;
 
 	err_where(reterr, rules_path, 0, NULL);
 	/* first: until the filter is there too, the two are not taken */
 	err = filter_replace(rules_path, saved, size, reterr);
 	if (!err)
-		err = filter_write(c->names, sum, path, &ret->asked, reterr);
+		err = filter_write(c->names, sum, path, &unused, reterr);
 	return err ? err : filter_open(path, c->names->secret, &ret->filter, reterr);
 }
 
@@ -368,6 +402,7 @@ int compile_finish(struct compile *c, const char *path, const char *rules_path, 
 {
 	struct compiled made = { 0 };
 	uint8_t *saved = NULL;
+	uint64_t unused;
 	size_t size = 0;
 	int err = bring_together(c);
 
@@ -378,10 +413,11 @@ int compile_finish(struct compile *c, const char *path, const char *rules_path, 
 	else if (path)
 		err = finish_files(c, path, rules_path, saved, size, &made, reterr);
 	else
-		err = filter_make(c->names, sum_rules(saved, size), &made.filter, &made.asked, reterr);
+		err = filter_make(c->names, sum_rules(saved, size), &made.filter, &unused, reterr);
 	free(saved);
 	if (err)
 		return err;
+	note_asked(&made);
 	made.rules = c->rules;
 	c->rules = NULL;
 	*ret = made;
@@ -407,11 +443,13 @@ int compile_open(const char *path, const char *rules_path, const struct mr_secre
 	else if ((err = rules_load((uint8_t *)saved, size, &c.rules)))
 		err_why(reterr, err, "the special rules cannot be used: %s", strerror(-err));
 	free(saved);
-	if (err)
+	if (err) {
 		compiled_done(&c);
-	else
-		*ret = c;
-	return err;
+		return err;
+	}
+	note_asked(&c);
+	*ret = c;
+	return 0;
 }
 
 void compiled_done(struct compiled *c)

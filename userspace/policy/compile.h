@@ -24,6 +24,9 @@ void compile_free(struct compile *c);
 /* Sources below @lists are lists: their $badfilter takes nothing from the others.  Before it is called none is. */
 void compile_lists(struct compile *c, unsigned lists);
 
+/* The source of local names: what the kernel is told of them comes before all else.  Before anything is added. */
+void compile_local(struct compile *c, unsigned source);
+
 /**
  * Add a list's text as source number @source (0 .. FILTER_LISTS_MAX - 1).
  *
@@ -45,7 +48,8 @@ int compile_item(struct compile *c, unsigned source, const struct rule_item *ite
 struct compiled {
 	struct filter *filter;
 	struct rules *rules;
-	uint64_t asked;			/* names whose sets were folded into the ask set */
+	uint64_t asked;			/* names whose sets the kernel has no number for, so that it asks */
+	uint64_t untold;		/* of those, such as user space had no room for either: they count as blocked */
 };
 
 /**

@@ -12,6 +12,7 @@
 
 #define POLICY_COUNTERS(ROW) \
 	ROW(filter_regex_limited,    "regular expressions that took too many steps for a name, and so did not match it") \
+	ROW(filter_regex_spent,      "names for which regular expressions took more steps than there are for a query, so that some were not tried") \
 	ROW(filter_rewrites_full,    "rewrites of a name that were left out: more than are weighed, or than an answer takes") \
 	ROW(filter_exceptions_full,  "exceptions from rewrites of a name that were left out: more than are looked at")
 

@@ -67,8 +67,9 @@ const struct mr_filter_bucket *filter_buckets(const struct filter *f);
 const uint64_t *filter_bloom(const struct filter *f);
 
 /*
- * The members of all sets, kept when the filter itself is in the kernel's maps
- * alone: member m of set s is one of set_at[s] .. set_at[s + 1].
+ * The members of all sets, with the sets of folded names (filter_file.h), kept
+ * when the filter itself is in the kernel's maps alone: member m of set s is one
+ * of set_at[s] .. set_at[s + 1].
  */
 struct filter_members;
 struct filter_members *filter_members_copy(const struct filter *f);	/* NULL when memory is out */

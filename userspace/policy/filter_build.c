@@ -7,6 +7,7 @@
  * is then dropped.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,8 +21,10 @@ struct filter_builder *filter_builder_new(const struct mr_secret *secret)
 {
 	struct filter_builder *b = calloc(1, sizeof(*b));
 
-	if (b)
+	if (b) {
 		b->secret = secret;
+		b->local = UINT_MAX;
+	}
 	return b;
 }
 
@@ -165,6 +168,7 @@ int filter_builder_put(struct filter_builder *b, const uint8_t *name, uint16_t l
 	struct filter_item it = { .list = list, .action = action, .reach = reach };
 	int err = list < FILTER_LISTS_MAX ? make_item(b, name, len, &it) : -EINVAL;
 
+	b->has_local |= list == b->local && action == FILTER_ASK;
 	return err ? err : put(b, part_of(b, &it), &it);
 }
 

@@ -54,6 +54,8 @@ void filter_slab_free(struct filter_slab **slabs);
 
 struct filter_builder {
 	const struct mr_secret *secret;
+	unsigned local;			/* the source of local names */
+	bool has_local;			/* some have been put down */
 	uint64_t count;
 	struct filter_slab *slabs;	/* of the chunks */
 	struct filter_part part[FILTER_PARTS];
@@ -99,8 +101,9 @@ int filter_builder_remove(struct filter_builder *b, const uint8_t *name, uint16_
  *
  * @rules  the sum of the special rules that belong to it
  *
- * Every set over the bound of MR_SETS_MAX is folded into the ask set; how many
- * names that hit is written to @ret_asked.
+ * Every set over the bound of MR_SETS_MAX is user space's alone, and its names
+ * are folded; how many that are, with those that there was no room for
+ * (filter_untold()), is written to @ret_asked.
  *
  * Returns 0 or a negative errno with @reterr; an older file at @path is then
  * untouched, unless it was the last step, syncing the folder, that failed.

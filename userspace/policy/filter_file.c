@@ -23,15 +23,16 @@ static uint64_t page_up(uint64_t n)
 	return (n + FILTER_PAGE - 1) & ~(uint64_t)(FILTER_PAGE - 1);
 }
 
-struct filter_layout filter_layout(uint64_t buckets, uint64_t bloom_words, uint32_t sets, uint32_t members)
+struct filter_layout filter_layout(const struct filter_header *h)
 {
 	struct filter_layout l;
 
 	l.buckets = FILTER_PAGE;
-	l.bloom = l.buckets + page_up(buckets * sizeof(struct mr_filter_bucket));
-	l.set_at = l.bloom + page_up(bloom_words * sizeof(uint64_t));
-	l.members = l.set_at + page_up((sets + 1ULL) * sizeof(uint32_t));
-	l.size = l.members + page_up(members * (uint64_t)sizeof(struct filter_member));
+	l.bloom = l.buckets + page_up((h->unit.bucket_mask + 1ULL) * sizeof(struct mr_filter_bucket));
+	l.set_at = l.bloom + page_up((h->unit.bloom_mask + 1ULL) * sizeof(uint64_t));
+	l.members = l.set_at + page_up((h->sets + 1ULL) * sizeof(uint32_t));
+	l.folded = l.members + page_up(h->members * (uint64_t)sizeof(struct filter_member));
+	l.size = l.folded + page_up(h->folded * (uint64_t)sizeof(struct filter_folded));
 	return l;
 }
 
@@ -44,11 +45,6 @@ uint64_t filter_sum(const uint8_t *image, size_t size)
 	h.sum = 0;
 	sum = sum_bytes(size, &h, sizeof(h));
 	return sum_bytes(sum, image + sizeof(h), size - sizeof(h));
-}
-
-static struct filter_layout layout_of(const struct filter_header *h)
-{
-	return filter_layout(h->unit.bucket_mask + 1ULL, h->unit.bloom_mask + 1ULL, h->unit.sets, h->members);
 }
 
 static const struct filter_header *header(const struct filter *f)
@@ -85,13 +81,16 @@ static int check_bounds(const struct filter *f, struct err_at *reterr)
 		return err_why(reterr, -EBADMSG, "damaged: a table's size is no power of two");
 	if (!u->sets || u->sets > MR_SET_ASK || h->members > FILTER_MEMBERS_MAX)
 		return err_why(reterr, -EBADMSG, "damaged: %u sets, %u members", u->sets, h->members);
+	if (h->folded > FILTER_FOLDED_MAX || h->sets < u->sets || h->sets - u->sets > h->folded)
+		return err_why(reterr, -EBADMSG, "damaged: %u folded names, %u of %u sets are the kernel's", h->folded, u->sets,
+			       h->sets);
 	if (u->stash_count > MR_STASH_MAX)
 		return err_why(reterr, -EBADMSG, "damaged: %u entries in the stash", u->stash_count);
 	if (u->bucket_base || u->bloom_base || u->verdict_base || u->groups)
 		return err_why(reterr, -EBADMSG, "damaged: a base is not 0");
-	if (h->size != f->size || layout_of(h).size != f->size)
+	if (h->size != f->size || filter_layout(h).size != f->size)
 		return err_why(reterr, -EBADMSG, "damaged: %zu bytes long, expected %llu", f->size,
-			       (unsigned long long)layout_of(h).size);
+			       (unsigned long long)filter_layout(h).size);
 	if (filter_sum(f->image, f->size) != h->sum)
 		return err_why(reterr, -EBADMSG, "damaged: the sum is not right");
 	return 0;
@@ -101,22 +100,35 @@ static int check_bounds(const struct filter *f, struct err_at *reterr)
 static int check_sets(const struct filter *f, struct err_at *reterr)
 {
 	const struct filter_header *h = header(f);
-	const struct filter_layout l = layout_of(h);
+	const struct filter_layout l = filter_layout(h);
 	const uint32_t *at = (const uint32_t *)(f->image + l.set_at);
 	const struct filter_member *m = (const struct filter_member *)(f->image + l.members);
 	uint32_t i, kind;
 
-	for (i = 0; i < h->unit.sets; i++)
+	for (i = 0; i < h->sets; i++)
 		if ((at[i] & ~FILTER_SET_SUBTREE) > (at[i + 1] & ~FILTER_SET_SUBTREE))
 			return err_why(reterr, -EBADMSG, "damaged: set %u ends before it starts", i);
-	if (at[0] || (at[1] & ~FILTER_SET_SUBTREE) || at[h->unit.sets] != h->members)
-		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->unit.sets],
-			       h->members);
+	if (at[0] || (at[1] & ~FILTER_SET_SUBTREE) || at[h->sets] != h->members)
+		return err_why(reterr, -EBADMSG, "damaged: the sets have %u members, expected %u", at[h->sets], h->members);
 	for (i = 0; i < h->members; i++) {
 		kind = m[i].action & ~FILTER_BELOW;
 		if (m[i].list >= FILTER_LISTS_MAX || kind < MR_BLOCK || kind > MR_IMPORTANT_ALLOW)
 			return err_why(reterr, -EBADMSG, "damaged: member %u", i);
 	}
+	return 0;
+}
+
+/* What is searched for a name, and followed to a set. */
+static int check_folded(const struct filter *f, struct err_at *reterr)
+{
+	const struct filter_header *h = header(f);
+	const struct filter_folded *r = (const struct filter_folded *)(f->image + filter_layout(h).folded);
+	uint32_t i;
+
+	for (i = 0; i < h->folded; i++)
+		if (r[i].set < h->unit.sets || r[i].set >= h->sets || r[i].pad ||
+		    (i && (r[i - 1].h0 > r[i].h0 || (r[i - 1].h0 == r[i].h0 && r[i - 1].h1 > r[i].h1))))
+			return err_why(reterr, -EBADMSG, "damaged: folded name %u", i);
 	return 0;
 }
 
@@ -158,6 +170,8 @@ int filter_open(const char *path, const struct mr_secret *secret, struct filter 
 		err = check_bounds(f, reterr);
 	if (!err)
 		err = check_sets(f, reterr);
+	if (!err)
+		err = check_folded(f, reterr);
 	if (err) {
 		filter_free(f);
 		return err;
@@ -182,12 +196,12 @@ const struct mr_unit *filter_unit(const struct filter *f)
 
 const struct mr_filter_bucket *filter_buckets(const struct filter *f)
 {
-	return (const struct mr_filter_bucket *)(f->image + layout_of(header(f)).buckets);
+	return (const struct mr_filter_bucket *)(f->image + filter_layout(header(f)).buckets);
 }
 
 const uint64_t *filter_bloom(const struct filter *f)
 {
-	return (const uint64_t *)(f->image + layout_of(header(f)).bloom);
+	return (const uint64_t *)(f->image + filter_layout(header(f)).bloom);
 }
 
 uint64_t filter_rules(const struct filter *f)
@@ -195,34 +209,78 @@ uint64_t filter_rules(const struct filter *f)
 	return header(f)->rules;
 }
 
-/* The members where they stand in the image. */
-static struct filter_members members_of(const struct filter *f)
+uint64_t filter_asked(const struct filter *f)
 {
-	const struct filter_layout l = layout_of(header(f));
+	return header(f)->folded + header(f)->untold;
+}
 
-	return (struct filter_members){
-		.sets = header(f)->unit.sets,
-		.at = (const uint32_t *)(f->image + l.set_at),
-		.member = (const struct filter_member *)(f->image + l.members),
-	};
+uint64_t filter_untold(const struct filter *f)
+{
+	return header(f)->untold;
+}
+
+/* ---- members ---- */
+
+/* Behind the last set that has members there are spare ones. */
+static uint32_t count_used(const struct filter_members *m)
+{
+	const struct filter_member *end;
+	uint32_t used = m->sets;
+
+	while (used > 1 && filter_set_members(m, used - 1, &end) == end)
+		used--;
+	return used;
 }
 
 struct filter_members *filter_members_copy(const struct filter *f)
 {
-	const struct filter_members from = members_of(f);
-	size_t at_size = (from.sets + 1ULL) * sizeof(*from.at), size = header(f)->members * sizeof(*from.member);
-	struct filter_members *m = malloc(sizeof(*m) + at_size + size);
-	uint8_t *at = (uint8_t *)(m + 1);
+	const struct filter_header *h = header(f);
+	const struct filter_layout l = filter_layout(h);
+	size_t rows = h->folded * sizeof(struct filter_folded), places = (h->sets + 1ULL) * sizeof(uint32_t);
+	size_t size = h->members * sizeof(struct filter_member);
+	struct filter_members *m = malloc(sizeof(*m) + rows + places + size +
+					  FILTER_SPARE_MEMBERS * sizeof(struct filter_member));
+	uint8_t *to = (uint8_t *)(m + 1);
 
 	if (!m)
 		return NULL;
-	memcpy(at, from.at, at_size);
-	memcpy(at + at_size, from.member, size);
-	*m = (struct filter_members){ from.sets, (const uint32_t *)at, (const struct filter_member *)(at + at_size) };
+	/* the widest first: each stands where its type may */
+	memcpy(to, f->image + l.folded, rows);
+	memcpy(to + rows, f->image + l.set_at, places);
+	memcpy(to + rows + places, f->image + l.members, size);
+	*m = (struct filter_members){
+		.sets = h->unit.sets, .folded = h->folded, .untold = h->untold, .row = (const struct filter_folded *)to,
+		.at = (const uint32_t *)(to + rows), .member = (const struct filter_member *)(to + rows + places),
+		.room = FILTER_SPARE_MEMBERS,
+	};
+	m->used = count_used(m);
 	return m;
 }
 
 void filter_members_free(struct filter_members *m)
 {
 	free(m);
+}
+
+/* Whether the row is before all of that hash. */
+static bool is_below(const struct filter_folded *r, struct mr_hash h)
+{
+	return r->h0 != h.h0 ? r->h0 < h.h0 : r->h1 < h.h1;
+}
+
+uint32_t filter_folded_set(const struct filter_members *m, struct mr_hash h, bool subtree)
+{
+	uint32_t low = 0, high = m->folded, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (is_below(&m->row[middle], h))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < m->folded && m->row[low].h0 == h.h0 && m->row[low].h1 == h.h1; low++)
+		if (filter_set_is_subtree(m, m->row[low].set) == subtree)
+			return m->row[low].set;
+	return 0;
 }

@@ -22,7 +22,9 @@
 #define BUCKETS_MAX (64U << 20)
 #define HUGE_FROM   (8U << 20)
 
-struct filter_limits filter_limits = { .sets = MR_SET_ASK, .buckets_min = 0 };
+struct filter_limits filter_limits = {
+	.sets = MR_SET_ASK, .folded = FILTER_FOLDED_MAX, .folded_members = FILTER_FOLDED_MEMBERS_MAX, .buckets_min = 0,
+};
 
 /* What a chain says, by reach, and an item that may stand for each of the two entries. */
 struct chain {
@@ -35,8 +37,10 @@ struct making {
 	const struct filter_builder *b;
 	struct chain *chain;
 	struct filter_sets sets;
+	struct filter_folded *row;	/* of names whose sets are not the kernel's */
+	uint32_t rows, rows_room;
 	uint64_t entries;
-	uint64_t asked;
+	uint64_t untold;
 	uint64_t rules;
 	uint32_t depths;
 };
@@ -97,19 +101,46 @@ static void merge_below(struct chain *c)
 	}
 }
 
+/* Note which set the ask set stands for. */
+static int fold(struct making *m, const struct filter_item *it, uint32_t set)
+{
+	uint32_t room = m->rows_room ? m->rows_room * 2 : 4096;
+	struct filter_folded *more;
+
+	if (m->rows == filter_limits.folded) {
+		m->untold++;
+		return 0;
+	}
+	if (m->rows == m->rows_room) {
+		more = realloc(m->row, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		m->row = more;
+		m->rows_room = room;
+	}
+	m->row[m->rows++] = (struct filter_folded){ it->h0, it->h1, set, 0 };
+	m->sets.full = m->rows == filter_limits.folded;
+	return 0;
+}
+
 static int make_entry(struct making *m, struct filter_member *members, uint32_t count, struct filter_item *it)
 {
-	int set;
+	int set, err = 0;
 
 	if (!count)
 		return 0;
 	set = filter_sets_intern(&m->sets, members, count, it->reach != RULE_EXACT);
-	if (set < 0)
+	if (set == -ENOSPC)
+		m->untold++;
+	else if (set < 0)
 		return set;
+	else if ((uint32_t)set >= m->sets.bound)
+		err = fold(m, it, (uint32_t)set);
+	if (err)
+		return err;
 	it->entry = 1;
-	it->set = (unsigned)set;
+	it->set = set < 0 || (uint32_t)set >= m->sets.bound ? MR_SET_ASK : (unsigned)set;
 	m->entries++;
-	m->asked += set == MR_SET_ASK;
 	m->depths |= 1U << it->depth;
 	return 0;
 }
@@ -131,8 +162,17 @@ static int make_name(struct making *m, const struct filter_part *p, struct filte
 	return err ? err : make_entry(m, c->subtree, c->subtrees, c->of_subtree);
 }
 
-/* Give each name its entries, and each entry its set. */
-static int make_entries(struct making *m)
+static bool is_local(const struct making *m, const struct filter_part *p, const struct filter_item *it)
+{
+	for (;; it = filter_item_at(p, it->next - 1)) {
+		if (it->list == m->b->local && it->action == FILTER_ASK && !it->gone)
+			return true;
+		if (!it->next)
+			return false;
+	}
+}
+
+static int make_names(struct making *m, bool local)
 {
 	const struct filter_part *p;
 	struct filter_item *it;
@@ -142,10 +182,21 @@ static int make_entries(struct making *m)
 	for (p = m->b->part; p < m->b->part + FILTER_PARTS; p++)
 		for (n = 0; n < p->count && !err; n++) {
 			it = filter_item_at(p, n);
-			if (it->head)
+			if (it->head && (!m->b->has_local || is_local(m, p, it) == local))
 				err = make_name(m, p, it);
 		}
 	return err;
+}
+
+/*
+ * Give each name its entries, and each entry its set; local names first, so that theirs are the kernel's: what it
+ * is told of them is stronger than what it is to ask about.
+ */
+static int make_entries(struct making *m)
+{
+	int err = m->b->has_local ? make_names(m, true) : 0;
+
+	return err ? err : make_names(m, false);
 }
 
 /* ---- image ---- */
@@ -168,35 +219,73 @@ static int each_entry(const void *from, filter_place_take take, void *to)
 	return err;
 }
 
+/* Sets of no names behind the others: their numbers are for names that are changed in place (filter_edit.h). */
+static uint32_t count_spare(const struct filter_sets *s)
+{
+	uint32_t left = s->bound > s->count ? s->bound - s->count : 0;
+
+	return left < FILTER_SPARE_SETS ? left : FILTER_SPARE_SETS;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct filter_folded *x = a, *y = b;
+
+	if (x->h0 != y->h0)
+		return x->h0 < y->h0 ? -1 : 1;
+	if (x->h1 != y->h1)
+		return x->h1 < y->h1 ? -1 : 1;
+	return x->set < y->set ? -1 : 1;
+}
+
+static void write_set_at(const struct filter_sets *s, uint32_t spare, uint32_t *to)
+{
+	memcpy(to, s->at, (s->count + 1ULL) * sizeof(*to));
+	for (to += s->count + 1; spare--; to++)
+		*to = s->members_count;
+}
+
+/* What stands behind the tables of the kernel. */
+static void copy_sets(const struct making *m, uint32_t spare, const struct filter_layout *l, uint8_t *image)
+{
+	write_set_at(&m->sets, spare, (uint32_t *)(image + l->set_at));
+	if (m->sets.members_count)
+		memcpy(image + l->members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));
+	if (m->rows)
+		memcpy(image + l->folded, m->row, m->rows * sizeof(*m->row));
+}
+
 /* One try with that many buckets; -ENOSPC when the names do not fit. */
 static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct filter *ret)
 {
-	struct filter_layout l = filter_layout(buckets, words, m->sets.count, m->sets.members_count);
-	struct filter_header *h;
+	uint32_t spare = count_spare(&m->sets), sets = m->sets.count + spare;
+	struct filter_header *h, made = {
+		.magic = FILTER_MAGIC, .version = FILTER_VERSION, .header_size = sizeof(made),
+		.members = m->sets.members_count, .sets = sets, .folded = m->rows, .untold = m->untold,
+		.rules = m->rules,
+		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1,
+			  .sets = sets < m->sets.bound ? sets : m->sets.bound, .depths = m->depths,
+			  .entries = m->entries, .fingerprint = m->b->secret->fingerprint },
+	};
+	struct filter_layout l = filter_layout(&made);
 	uint8_t *image;
 	int err;
 
+	made.size = l.size;
 	image = mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (image == MAP_FAILED)
 		return -ENOMEM;
 	if (l.size >= HUGE_FROM)
 		madvise(image, l.size, MADV_HUGEPAGE);
 	h = (struct filter_header *)image;
-	*h = (struct filter_header){
-		.magic = FILTER_MAGIC, .version = FILTER_VERSION, .header_size = sizeof(*h), .size = l.size,
-		.members = m->sets.members_count, .rules = m->rules,
-		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1, .sets = m->sets.count, .depths = m->depths,
-			  .entries = m->entries, .fingerprint = m->b->secret->fingerprint },
-	};
+	*h = made;
 	err = filter_place((struct mr_filter_bucket *)(image + l.buckets), (uint64_t *)(image + l.bloom), each_entry, m->b,
 			   &h->unit);
 	if (err) {
 		munmap(image, l.size);
 		return err;
 	}
-	memcpy(image + l.set_at, m->sets.at, (m->sets.count + 1ULL) * sizeof(*m->sets.at));
-	if (m->sets.members_count)
-		memcpy(image + l.members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));
+	copy_sets(m, spare, &l, image);
 	h->sum = filter_sum(image, l.size);
 	*ret = (struct filter){ image, l.size };
 	return 0;
@@ -221,8 +310,9 @@ static int make(struct filter_builder *b, uint64_t rules, struct filter *ret, ui
 	struct making m = { .b = b, .rules = rules };
 	struct filter_repeats unused = { 0 };
 	uint32_t buckets, words;
-	int err = filter_sets_init(&m.sets, filter_limits.sets);
+	int err = filter_sets_init(&m.sets, filter_limits.sets, filter_limits.folded_members);
 
+	m.sets.full = !filter_limits.folded;
 	m.chain = malloc(sizeof(*m.chain));
 	if (!m.chain)
 		err = -ENOMEM;
@@ -234,15 +324,18 @@ static int make(struct filter_builder *b, uint64_t rules, struct filter *ret, ui
 	free(m.chain);
 	if (err)
 		goto out;
+	if (m.rows)
+		qsort(m.row, m.rows, sizeof(*m.row), by_hash);
 	/* at most 11 of 16 ways in use; 8 bits of Bloom filter for a name */
 	buckets = filter_limits.buckets_min ? filter_limits.buckets_min : power_of_two(m.entries / 11 * 2 + BUCKETS_MIN);
 	words = power_of_two(m.entries / 8 + 1);
 	while ((err = make_image(&m, buckets, words, ret)) == -ENOSPC && buckets <= BUCKETS_MAX)
 		buckets *= 2;
 	if (!err)
-		*ret_asked = m.asked;
+		*ret_asked = m.rows + m.untold;
 out:
 	filter_sets_done(&m.sets);
+	free(m.row);
 	if (err)
 		err_why(reterr, err, "cannot compile %llu names: %s", (unsigned long long)b->count, strerror(-err));
 	return err;

@@ -3,7 +3,8 @@
  * filter_sets.c - gives numbers to the combinations of lists that hold a name.
  *
  * Few combinations serve millions of names, so most calls end at the first
- * look into the table.
+ * look into the table.  It begins with room for the kernel's numbers and grows
+ * with those that are user space's alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +15,12 @@
 #define INDEX_SIZE (MR_SETS_MAX * 4)
 #define ACTIONS    8
 
-int filter_sets_init(struct filter_sets *s, uint32_t bound)
+int filter_sets_init(struct filter_sets *s, uint32_t bound, uint32_t members_max)
 {
-	*s = (struct filter_sets){ .count = 1, .bound = bound };
-	s->at = calloc(MR_SETS_MAX + 1, sizeof(*s->at));
-	s->index = calloc(INDEX_SIZE, sizeof(*s->index));
+	*s = (struct filter_sets){ .count = 1, .bound = bound, .members_max = members_max, .at_room = MR_SETS_MAX + 1,
+				   .index_size = INDEX_SIZE };
+	s->at = calloc(s->at_room, sizeof(*s->at));
+	s->index = calloc(s->index_size, sizeof(*s->index));
 	s->alone = calloc(FILTER_LISTS_MAX * ACTIONS, sizeof(*s->alone));
 	return s->at && s->index && s->alone ? 0 : -ENOMEM;
 }
@@ -48,6 +50,50 @@ static bool is_set(const struct filter_sets *s, uint32_t n, const struct filter_
 {
 	return place(s, n + 1) - place(s, n) == count && !(s->at[n] & FILTER_SET_SUBTREE) == !subtree &&
 	       !memcmp(s->members + place(s, n), m, count * sizeof(*m));
+}
+
+static uint32_t slot_of(const struct filter_sets *s, const struct filter_member *m, uint32_t count, bool subtree)
+{
+	return (uint32_t)sum_bytes(count * 2 + subtree, m, count * sizeof(*m)) & (s->index_size - 1);
+}
+
+/* Room for one place more. */
+static int grow_places(struct filter_sets *s)
+{
+	uint32_t *more;
+
+	if (s->count + 1 < s->at_room)
+		return 0;
+	more = realloc(s->at, 2ULL * s->at_room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + s->at_room, 0, s->at_room * sizeof(*more));
+	s->at = more;
+	s->at_room *= 2;
+	return 0;
+}
+
+/* Keep three of four slots free, as they are when the kernel's numbers are taken. */
+static int grow_index(struct filter_sets *s)
+{
+	uint32_t *old = s->index, n, i;
+
+	if (s->count < s->index_size / 4)
+		return 0;
+	s->index = calloc(2ULL * s->index_size, sizeof(*s->index));
+	if (!s->index) {
+		s->index = old;
+		return -ENOMEM;
+	}
+	free(old);
+	s->index_size *= 2;
+	for (n = 1; n < s->count; n++) {
+		i = slot_of(s, s->members + place(s, n), place(s, n + 1) - place(s, n), s->at[n] & FILTER_SET_SUBTREE);
+		while (s->index[i])
+			i = (i + 1) & (s->index_size - 1);
+		s->index[i] = n;
+	}
+	return 0;
 }
 
 static int append(struct filter_sets *s, const struct filter_member *m, uint32_t count, bool subtree)
@@ -80,17 +126,19 @@ static int intern(struct filter_sets *s, struct filter_member *m, uint32_t count
 
 	if (count > 1)
 		qsort(m, count, sizeof(*m), compare);
-	i = (uint32_t)sum_bytes(count * 2 + subtree, m, count * sizeof(*m)) & (INDEX_SIZE - 1);
-	for (; s->index[i]; i = (i + 1) & (INDEX_SIZE - 1))
+	for (i = slot_of(s, m, count, subtree); s->index[i]; i = (i + 1) & (s->index_size - 1))
 		if (is_set(s, s->index[i], m, count, subtree))
 			return (int)s->index[i];
-	if (s->count >= s->bound)
-		return MR_SET_ASK;
-	err = append(s, m, count, subtree);
+	if (s->count >= s->bound && (s->full || s->members_count + count > s->members_max))
+		return -ENOSPC;
+	err = grow_places(s);
+	if (!err)
+		err = append(s, m, count, subtree);
 	if (err)
 		return err;
 	s->index[i] = s->count - 1;
-	return (int)s->index[i];
+	err = grow_index(s);
+	return err ? err : (int)s->count - 1;
 }
 
 int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t count, bool subtree)
@@ -105,7 +153,7 @@ int filter_sets_intern(struct filter_sets *s, struct filter_member *m, uint32_t 
 	if (*alone)
 		return *alone;
 	set = intern(s, m, count, subtree);
-	if (set > 0)
+	if (set > 0 && set < MR_SETS_MAX)
 		*alone = (uint16_t)set;
 	return set;
 }

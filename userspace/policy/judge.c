@@ -18,6 +18,7 @@
 
 #define REWRITE       MR_ASK
 #define LOCAL_NAME    MR_LOCAL_ZONE
+#define SET_UNTOLD    UINT32_MAX	/* there was no room to keep which set it is */
 #define CANDIDATES    64		/* rewrites of one name that are looked at */
 #define EXCEPTIONS    32
 
@@ -82,16 +83,28 @@ static void weigh(struct weighing *w, const struct word *word)
 
 /* ---- the table of names ---- */
 
-static void weigh_entry(struct weighing *w, uint64_t entry, unsigned depth, bool exact)
+/* The set of an entry, be it the kernel's or of a folded name; 0: it is none of this name. */
+static uint32_t set_of(const struct filter_members *all, uint64_t entry, struct mr_hash hash)
 {
+	uint32_t set = mr_entry_set(entry), folded;
+
+	if (set < all->sets)
+		return set;
+	folded = filter_folded_set(all, hash, entry & MR_ENTRY_SUBTREE);
+	return folded || !all->untold ? folded : SET_UNTOLD;
+}
+
+static void weigh_entry(void *arg, uint64_t entry, struct mr_hash hash, unsigned depth, bool exact)
+{
+	struct weighing *w = arg;
 	const struct filter_members *all = w->j->members;
 	const struct filter_member *m, *end;
-	uint32_t set = mr_entry_set(entry);
+	uint32_t set = set_of(all, entry, hash);
 	struct word word = { .depth = depth, .exact = exact, .step = JUDGE_name, .entry = entry & ~MR_ENTRY_OVERFLOW };
 
 	if (!set)
 		return;
-	if (set >= all->sets) {
+	if (set == SET_UNTOLD) {
 		word.strength = MR_BLOCK;
 		word.step = JUDGE_many;
 		weigh(w, &word);
@@ -107,28 +120,32 @@ static void weigh_entry(struct weighing *w, uint64_t entry, unsigned depth, bool
 	}
 }
 
-static void weigh_entries(struct weighing *w)
+typedef void (*entry_take)(void *arg, uint64_t entry, struct mr_hash hash, unsigned depth, bool exact);
+
+/* Hand on what the table holds for the name and its parents, in the kernel's order; words with set 0 too. */
+static void each_entry(const struct judge *j, const struct judge_question *q, entry_take take, void *arg)
 {
-	const struct filter_view *v = &w->j->filter;
-	const struct mr_name *name = w->q->name;
+	const struct filter_view *v = &j->filter;
 	const struct mr_unit *u = v->unit;
+	const struct mr_name *name = q->name;
 	struct mr_found found;
 	struct mr_name deep;
 	bool cut = false;
+	uint32_t depths = MR_READ(u->depths);
 	unsigned i;
 
 	if (!name) {
-		cut = filter_hash_deep(w->q->lower, w->q->len, w->j->secret, &deep);
+		cut = filter_hash_deep(q->lower, q->len, j->secret, &deep);
 		name = &deep;
 	}
 	for (i = name->labels + 1U; i-- > 0;) {
-		if (!(u->depths >> i & 1))
+		if (!(depths >> i & 1))
 			continue;
 		found = mr_filter_find(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base,
 				       name->hash[i]);
 		if (i == name->labels && !cut)
-			weigh_entry(w, found.exact, i, true);
-		weigh_entry(w, found.subtree, i, false);
+			take(arg, found.exact, name->hash[i], i, true);
+		take(arg, found.subtree, name->hash[i], i, false);
 	}
 }
 
@@ -271,6 +288,56 @@ static void weigh_rewrites(struct weighing *w)
 	}
 }
 
+/* ---- what the kernel is told ---- */
+
+static unsigned strongest_regex(const struct judge *j, unsigned group)
+{
+	unsigned source, strength = MR_NONE;
+
+	if (!rules_have_regex(j->rules))
+		return MR_NONE;
+	for (source = 0; source < j->group[group].sources && source < FILTER_LISTS_MAX; source++)
+		if (uses(j, group, source) && rules_regex_strength(j->rules, source) > strength)
+			strength = rules_regex_strength(j->rules, source);
+	return strength;
+}
+
+/* A local name is stronger than what else the kernel is told, else an important allow rule would take it away. */
+static unsigned kind_of(const struct judge *j, struct filter_member m)
+{
+	unsigned kind = filter_member_kind(m);
+
+	return kind == MR_ASK && m.list == j->rewrites ? MR_LOCAL_ZONE : kind;
+}
+
+static struct mr_verdict verdict_of(const struct judge *j, unsigned group, uint32_t set, unsigned regex)
+{
+	struct mr_verdict v = { .kind = MR_NONE };
+	const struct filter_member *m, *end;
+
+	for (m = filter_set_members(j->members, set, &end); m < end; m++)
+		if (kind_of(j, *m) > v.kind && uses(j, group, m->list))
+			v = (struct mr_verdict){ .kind = (uint8_t)kind_of(j, *m), .list = m->list };
+	/* a name below may be meant by a pattern that is stronger */
+	if (v.kind != MR_NONE && v.kind < regex && filter_set_is_subtree(j->members, set))
+		v.kind = MR_ASK;
+	return v;
+}
+
+struct mr_verdict *judge_verdicts(const struct judge *j)
+{
+	uint32_t sets = j->members->sets, s;
+	struct mr_verdict *v = calloc((size_t)j->groups * sets + 1, sizeof(*v));
+	unsigned g, regex;
+
+	for (g = 0; v && g < j->groups; g++) {
+		regex = strongest_regex(j, g);
+		for (s = 0; s < sets; s++)
+			v[(size_t)g * sets + s] = verdict_of(j, g, s, regex);
+	}
+	return v;
+}
+
 /* ---- judging ---- */
 
 static bool is_block(unsigned kind)
@@ -298,10 +365,10 @@ static void judge_slowly(const struct judge *j, const struct judge_question *q, 
 	w.best = (struct word){ .strength = MR_NONE };
 	w.rewrites = w.exceptions = 0;
 	if (asked)
-		weigh_entries(&w);
+		each_entry(j, q, weigh_entry, &w);
 	/* also when the kernel has not to ask: an exception may lift what a pattern rewrites */
 	rules_each_name(j->rules, q->lower, q->len, weigh_rule, &w);
-	rules_each_regex(j->rules, q->lower, q->len, weigh_rule, &w);
+	rules_each_regex(j->rules, q->lower, q->len, q->steps, weigh_rule, &w);
 	weigh_rewrites(&w);
 	ret->kind = is_rewrite(w.best.strength) ? MR_NONE : (enum mr_verdict_kind)w.best.strength;
 	ret->step = w.best.strength == MR_NONE ? JUDGE_none : w.best.step;
@@ -319,14 +386,54 @@ static bool is_asked(unsigned kind)
 	return kind == MR_ASK || kind == MR_LOCAL_ZONE;
 }
 
+struct deciding {
+	const struct judge *j;
+	unsigned group;
+	struct mr_decision d;
+};
+
+/* What the kernel would say of an entry if it had a number for each set. */
+static void decide_entry(void *arg, uint64_t entry, struct mr_hash hash, unsigned depth, bool exact)
+{
+	struct deciding *to = arg;
+	const struct judge *j = to->j;
+	const struct mr_unit *u = j->filter.unit;
+	uint32_t set;
+
+	if (mr_entry_set(entry) < j->members->sets) {
+		mr_filter_weigh(u, j->filter.verdicts - u->verdict_base, to->group, entry, depth, &to->d);
+		return;
+	}
+	set = set_of(j->members, entry, hash);
+	if (set == SET_UNTOLD)
+		mr_decide(&to->d, (struct mr_verdict){ .kind = MR_ASK }, entry, depth);
+	else if (set)
+		mr_decide(&to->d, verdict_of(j, to->group, set, strongest_regex(j, to->group)), entry, depth);
+}
+
+/* The kernel's decision; where it asks, or something is stronger than asking, the sets of folded names count too. */
+static void find(const struct judge *j, const struct judge_question *q, struct filter_result *ret)
+{
+	struct deciding folded = { .j = j, .group = q->group, .d.verdict.kind = MR_NONE };
+
+	if (q->name)
+		filter_find(&j->filter, q->name, q->group, ret);
+	else
+		filter_find_deep(&j->filter, q->lower, q->len, j->secret, q->group, ret);
+	if (ret->kind < MR_ASK || !j->members->folded || q->group >= j->groups)
+		return;
+	each_entry(j, q, decide_entry, &folded);
+	ret->kind = (enum mr_verdict_kind)folded.d.verdict.kind;
+	ret->list = folded.d.verdict.list;
+	ret->depth = folded.d.depth;
+	ret->entry = folded.d.entry;
+}
+
 static void judge(const struct judge *j, const struct judge_question *q, bool is_link, struct judge_result *ret)
 {
 	struct filter_result r;
 
-	if (q->name)
-		filter_find(&j->filter, q->name, q->group, &r);
-	else
-		filter_find_deep(&j->filter, q->lower, q->len, j->secret, q->group, &r);
+	find(j, q, &r);
 	ret->kind = r.kind;
 	ret->step = r.kind == MR_NONE ? JUDGE_none : JUDGE_name;
 	ret->source = r.list;
@@ -383,57 +490,20 @@ void judge_address(const struct judge *j, const struct judge_question *q, const 
 	lift(q, ret);
 }
 
+bool judge_asks_within(const struct judge *j, const uint8_t *lower, uint16_t len, uint32_t *steps)
+{
+	return rules_any_regex(j->rules, lower, len, steps);
+}
+
 bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len)
 {
-	return rules_any_regex(j->rules, lower, len);
+	return judge_asks_within(j, lower, len, NULL);
 }
 
-/* ---- what the kernel is told ---- */
-
-static unsigned strongest_regex(const struct judge *j, unsigned group)
+void judge_set_verdicts(const struct judge *j, uint32_t set, struct mr_verdict *ret)
 {
-	unsigned source, strength = MR_NONE;
+	unsigned g;
 
-	if (!rules_have_regex(j->rules))
-		return MR_NONE;
-	for (source = 0; source < j->group[group].sources && source < FILTER_LISTS_MAX; source++)
-		if (uses(j, group, source) && rules_regex_strength(j->rules, source) > strength)
-			strength = rules_regex_strength(j->rules, source);
-	return strength;
-}
-
-/* A local name is stronger than what else the kernel is told, else an important allow rule would take it away. */
-static unsigned kind_of(const struct judge *j, struct filter_member m)
-{
-	unsigned kind = filter_member_kind(m);
-
-	return kind == MR_ASK && m.list == j->rewrites ? MR_LOCAL_ZONE : kind;
-}
-
-static struct mr_verdict verdict_of(const struct judge *j, unsigned group, uint32_t set, unsigned regex)
-{
-	struct mr_verdict v = { .kind = MR_NONE };
-	const struct filter_member *m, *end;
-
-	for (m = filter_set_members(j->members, set, &end); m < end; m++)
-		if (kind_of(j, *m) > v.kind && uses(j, group, m->list))
-			v = (struct mr_verdict){ .kind = (uint8_t)kind_of(j, *m), .list = m->list };
-	/* a name below may be meant by a pattern that is stronger */
-	if (v.kind != MR_NONE && v.kind < regex && filter_set_is_subtree(j->members, set))
-		v.kind = MR_ASK;
-	return v;
-}
-
-struct mr_verdict *judge_verdicts(const struct judge *j)
-{
-	uint32_t sets = j->members->sets, s;
-	struct mr_verdict *v = calloc((size_t)j->groups * sets + 1, sizeof(*v));
-	unsigned g, regex;
-
-	for (g = 0; v && g < j->groups; g++) {
-		regex = strongest_regex(j, g);
-		for (s = 0; s < sets; s++)
-			v[(size_t)g * sets + s] = verdict_of(j, g, s, regex);
-	}
-	return v;
+	for (g = 0; g < j->groups; g++)
+		ret[g] = verdict_of(j, g, set, strongest_regex(j, g));
 }

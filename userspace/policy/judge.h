@@ -2,8 +2,9 @@
 /*
  * judge.h - what the filter says of a question: the reference for the kernel.
  *
- * Takes the kernel's steps (filter.h), and where those end in "ask" goes on to
- * the members of the sets, the special rules and the regular expressions
+ * Takes the kernel's steps (filter.h), as if each name's set had a number there,
+ * and where those end in "ask" goes on to the members of the sets, the special
+ * rules and the regular expressions
  * (docs/adr/0008).  The outcome is never "ask".
  */
 #ifndef POLICY_JUDGE_H
@@ -42,6 +43,7 @@ struct judge_question {
 	unsigned group;
 	bool paused;			/* blocks and safe search are lifted */
 	const struct who *who;		/* may be NULL */
+	uint32_t *steps;		/* that patterns may still take for the query; NULL: REGEX_STEPS_MAX for this name */
 };
 
 /* The step that decided, for "why"; texts in judge_step_texts. */
@@ -51,7 +53,7 @@ struct judge_question {
 	ROW(rule,    "a rule with a condition") \
 	ROW(regex,   "a regular expression") \
 	ROW(rewrite, "a rewrite") \
-	ROW(link,    "a name in the answer's CNAME chain") \
+	ROW(link,    "a name that the answer leads to") \
 	ROW(address, "an address in the answer") \
 	ROW(many,    "the name is on too many combinations of lists to tell them apart")
 
@@ -84,7 +86,7 @@ struct judge_result {
 void judge_name(const struct judge *j, const struct judge_question *q, struct judge_result *ret);
 
 /*
- * Judge a name of the answer's CNAME chain (q->lower, q->name) after the question
+ * Judge a name that the answer leads to (q->lower, q->name; dns/leads.h) after the question
  * was judged "none": rewrites do not apply.
  */
 void judge_link(const struct judge *j, const struct judge_question *q, struct judge_result *ret);
@@ -93,7 +95,11 @@ void judge_link(const struct judge *j, const struct judge_question *q, struct ju
 void judge_address(const struct judge *j, const struct judge_question *q, const uint8_t ip[16],
 		   struct judge_result *ret);
 
-/* True when a regular expression of any source matches the name: an answer that holds it is not for the kernel alone. */
+/*
+ * True when a regular expression of any source matches the name, or may: an answer that holds it is not for the
+ * kernel alone.  @steps as in struct judge_question.
+ */
+bool judge_asks_within(const struct judge *j, const uint8_t *lower, uint16_t len, uint32_t *steps);
 bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len);
 
 /**
@@ -102,5 +108,8 @@ bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len);
  * Returns an array of groups * unit->sets cells on the heap (the caller's), or NULL when memory is out.
  */
 struct mr_verdict *judge_verdicts(const struct judge *j);
+
+/* The same for one set: @ret has a cell for each group. */
+void judge_set_verdicts(const struct judge *j, uint32_t set, struct mr_verdict *ret);
 
 #endif

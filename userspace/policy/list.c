@@ -89,8 +89,10 @@ void list_give(struct list_reading *r, struct rule_item *i)
 		r->report->duplicates++;
 	else if (err == -ENAMETOOLONG)
 		list_skip(r, LIST_SKIP_deep);
-	else if (err == -EINVAL && i->kind == RULE_REGEX)
+	else if (err == -EINVAL && i->kind == RULE_REGEX) {
+		list_fault(r, (struct list_span){ i->pattern, i->pattern + i->pattern_len }, "a regular expression of PCRE2");
 		list_skip(r, LIST_SKIP_regex);
+	}
 	else if (err == -ENOSPC)
 		list_skip(r, LIST_SKIP_full);
 	else
@@ -116,15 +118,31 @@ void list_give_answer(struct list_reading *r, enum rule_reach reach)
 	list_give(r, &item);
 }
 
+/* Hand on r->name, which the list sends to its own sink. */
+static void give_sunk(struct list_reading *r, enum rule_reach reach)
+{
+	r->report->sunk++;
+	memcpy(r->report->sink, r->own_sink, sizeof(r->own_sink));
+	list_give_name(r, reach, FILTER_BLOCK);
+}
+
 void list_give_address(struct list_reading *r, enum rule_reach reach, struct list_span address)
 {
 	enum list_address kind = LIST_ADDRESS_OTHER;
 	uint8_t ip[16];
 
 	list_is_address(address, &kind);
+	/* at the first address that is no sink: most lists have none */
+	if (kind == LIST_ADDRESS_OTHER && !r->allow && !r->looked) {
+		r->looked = true;
+		r->has_sink = list_sink_find(r->text, r->own_sink);
+	}
 	/* whoever allows a name in hosts format does not mean its address */
 	if (kind == LIST_ADDRESS_SINK || r->allow) {
 		list_give_name(r, reach, FILTER_BLOCK);
+	} else if (list_address_ip(address, ip) && r->has_sink && !memcmp(ip, r->own_sink, sizeof(ip))) {
+		r->own_text = address;
+		give_sunk(r, reach);
 	} else if (list_address_ip(address, ip)) {
 		list_answer_address(r, ip);
 		list_give_answer(r, reach);
@@ -137,6 +155,8 @@ bool list_take_name(struct list_reading *r, struct list_span word)
 {
 	int bad = list_name_read(word, &r->name);
 
+	if (bad)
+		list_fault_name(r, word);
 	if (bad)
 		list_skip(r, list_is_address(word, NULL) ? LIST_SKIP_address : (enum list_skip)bad);
 	return !bad;
@@ -154,7 +174,8 @@ static bool take_any(struct list_reading *r, struct list_span s)
 	if (list_is_cosmetic(s) || *s.p == '<')
 		return false;
 	bare = list_without_comment(s);
-	if (list_take_hosts(r, bare) || list_take_domain(r, bare, false) || list_take_dnsmasq(r, s) ||
+	/* dnsmasq first: some of its options are words that look like names of one label */
+	if (list_take_dnsmasq(r, s) || list_take_hosts(r, bare) || list_take_domain(r, bare, false) ||
 	    list_take_unbound(r, s) || list_take_rpz(r, s))
 		return true;
 	if (list_looks_like_regex(s))
@@ -196,6 +217,7 @@ static void judge(struct list_reading *r, struct list_span s)
 {
 	const char *start = s.p;
 
+	r->fault.expected = NULL;
 	if (s.end - s.p > LINE_MAX_BYTES) {
 		r->line.end = r->line.p + 80;
 		list_skip(r, LIST_SKIP_too_long);
@@ -208,8 +230,10 @@ static void judge(struct list_reading *r, struct list_span s)
 	r->indented = s.p > start;
 	if (s.p == s.end || is_remark(r, s))
 		list_skip(r, LIST_SKIP_empty);
-	else if (!take(r, s))
+	else if (!take(r, s)) {
+		list_fault_line(r, s, list_why(s));
 		list_skip(r, list_why(s));
+	}
 }
 
 /* Which short ways a format knows. */
@@ -250,9 +274,16 @@ static const char *find_name(const char *p, const char *end, unsigned ways, enum
  */
 static const char *take_fast(struct list_reading *r, const char *line, const char *end)
 {
-	enum rule_reach reach;
-	const char *p = find_name(line, end, fast_ways[r->format], &reach);
+	size_t sink = fast_ways[r->format] & FAST_HOSTS ? list_size(r->own_text) : 0;
+	enum rule_reach reach = RULE_EXACT;
+	const char *p;
 
+	if (sink && ((size_t)(end - line) <= sink || line[sink] != ' ' || memcmp(line, r->own_text.p, sink)))
+		sink = 0;
+	if (sink)
+		p = line + sink + 1;
+	else
+		p = find_name(line, end, fast_ways[r->format], &reach);
 	if (!p)
 		return NULL;
 	p += list_name_scan(p, end, &r->name);
@@ -265,14 +296,18 @@ static const char *take_fast(struct list_reading *r, const char *line, const cha
 		p++;
 	if ((p < end && *p != '\n') || list_name_is_local(&r->name))
 		return NULL;
-	list_give_name(r, reach, FILTER_BLOCK);
+	if (sink)
+		give_sunk(r, reach);
+	else
+		list_give_name(r, reach, FILTER_BLOCK);
 	return p;
 }
 
 int list_parse(const char *text, size_t size, enum list_format format, bool allow, list_sink sink, void *arg,
 	       struct list_report *ret)
 {
-	struct list_reading r = { .format = format, .allow = allow, .sink = sink, .arg = arg, .report = ret };
+	struct list_reading r = { .format = format, .allow = allow, .sink = sink, .arg = arg, .report = ret,
+				  .text = { text, text + size } };
 	const char *p = text, *end = text + size, *eol;
 
 	if (size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3))
@@ -288,5 +323,6 @@ int list_parse(const char *text, size_t size, enum list_format format, bool allo
 		r.line = (struct list_span){ p, eol };
 		judge(&r, r.line);
 	}
+	list_fault_report(&r);
 	return r.err;
 }

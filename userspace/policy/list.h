@@ -16,7 +16,8 @@
 enum list_format {
 	LIST_AUTO,			/* each line as what it looks like: one of all these */
 	LIST_DOMAINS,			/* one name a line: that very name; "*.name": the name and all below */
-	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer */
+	LIST_HOSTS,			/* "0.0.0.0 name [name...]": those very names; another address is what to answer, but
+					   one that over nine tenths of the lines and over 1,000 names have is a sink as well */
 	LIST_ADBLOCK,			/* rules of ad blockers, "||name^", "@@", "/re/", '$' ...; names and hosts lines, too */
 	LIST_WILDCARD,			/* as domains, but "*.name" or "name": the name and all below */
 	LIST_DNSMASQ,			/* address=, server=, local= */
@@ -40,7 +41,7 @@ extern const char *const list_format_names[LIST_FORMATS];
 	ROW(address,      "an address where a name is expected") \
 	ROW(cosmetic,     "a rule for page elements") \
 	ROW(path,         "a rule for a path or a part of an URL") \
-	ROW(modifier,     "a rule with a modifier that is not known, so its meaning is not") \
+	ROW(modifier,     "a rule with a modifier, or a value of one, that is not known, so its meaning is not") \
 	ROW(rewrite,      "a rewrite whose answer cannot be made") \
 	ROW(regex,        "a regular expression that does not compile") \
 	ROW(trigger,      "an RPZ trigger that is not supported (client address, NSDNAME, NSIP)") \
@@ -60,6 +61,12 @@ extern const char *const list_skip_texts[LIST_SKIP_COUNT];
 
 #define LIST_EXAMPLES 3
 
+/* The place in a text, and what was expected there. */
+struct list_fault {
+	size_t offset, size;
+	const char *expected;		/* static; NULL: no place is known */
+};
+
 /* Each rule found is one of exact ... route and duplicates; what is not is skipped. */
 struct list_report {
 	uint64_t lines;
@@ -72,11 +79,14 @@ struct list_report {
 	uint64_t route;			/* servers for zones: counted, not used */
 	uint64_t bad;			/* $badfilter rules */
 	uint64_t duplicates;
+	uint64_t sunk;			/* names of the list's own sink, which are blocked: among exact ... duplicates */
+	uint8_t sink[16];		/* its address, with sunk */
 	uint64_t skipped[LIST_SKIP_COUNT];	/* lines, and single names of lines with several */
 	struct {
 		uint64_t line;
 		char text[80];		/* printable, cut */
 	} example[LIST_SKIP_COUNT][LIST_EXAMPLES];
+	struct list_fault fault;	/* the first one of the last line that was looked at with care */
 };
 
 /*

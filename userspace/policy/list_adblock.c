@@ -182,8 +182,10 @@ static size_t write_regex(struct list_reading *r, const struct pattern *p)
 			*to++ = (char)(*c | 32);
 		else if (*c == '-' || *c == '_' || (*c >= '0' && *c <= '9'))
 			*to++ = *c;
-		else
+		else {
+			list_fault(r, (struct list_span){ c, c + 1 }, "what names have: letters, digits, '-', '_', '.' and '*'");
 			return 0;
+		}
 	}
 	to = put(to, p->end ? "$" : "");
 	return (size_t)(to - r->pattern);
@@ -199,11 +201,15 @@ static int too_wide(struct list_reading *r, const struct pattern *p, const struc
 		stars += *c == '*';
 		marks += *c == '.' || *c == '-' || *c == '_' || *c == '*';
 	}
-	if (!h->m.conditions && n - stars < 3)
+	if (!h->m.conditions && n - stars < 3) {
+		list_fault(r, p->text, "three characters of a name or more");
 		return LIST_SKIP_path;
+	}
 	/* a bare word is prose, unless it says where in a name it stands */
-	if (p->start == START_ANYWHERE && !p->end && !marks && n)
+	if (p->start == START_ANYWHERE && !p->end && !marks && n) {
+		list_fault(r, p->text, "a name of two labels or more, or \"||name^\" for one of one label");
 		return LIST_SKIP_single_label;
+	}
 	return 0;
 }
 
@@ -320,9 +326,10 @@ static void take_expression(struct list_reading *r, struct list_span s, const st
 {
 	struct rule_item item = { .kind = RULE_REGEX, .pattern = s.p + 1, .pattern_len = list_size(s) - 2 };
 
-	if (needs_slash((struct list_span){ s.p + 1, s.end - 1 }))
+	if (needs_slash((struct list_span){ s.p + 1, s.end - 1 })) {
+		list_fault(r, s, "an expression about names, which have no '/'");
 		list_skip(r, LIST_SKIP_path);
-	else
+	} else
 		give(r, h, &item);
 }
 
@@ -383,6 +390,7 @@ bool list_take_adblock(struct list_reading *r, struct list_span s)
 	if (h.exception)
 		s.p += 2;
 	if (s.p >= s.end || *s.p == '@') {
+		list_fault(r, (struct list_span){ s.p, s.end }, "a name or pattern behind \"@@\"");
 		list_skip(r, LIST_SKIP_syntax);
 		return true;
 	}

@@ -13,6 +13,12 @@ static bool take_plain_name(struct list_reading *r, struct list_span s)
 		bad = LIST_SKIP_local_name;
 	else if (!bad && r->name.labels == 1)
 		bad = LIST_SKIP_single_label;
+	if (bad == LIST_SKIP_single_label)
+		list_fault(r, s, "a name of two labels or more, or \"||name^\" for one of one label");
+	else if (bad == LIST_SKIP_address)
+		list_fault(r, s, "a name; \"||1.2.3.4^\" is about an address in answers");
+	else if (bad && bad != LIST_SKIP_local_name)
+		list_fault_name(r, s);
 	if (bad)
 		list_skip(r, (enum list_skip)bad);
 	return !bad;

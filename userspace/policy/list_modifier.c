@@ -184,20 +184,25 @@ static bool read_denyallow(struct list_reading *r, struct list_span value)
 static const struct {
 	const char *name;
 	bool (*read)(struct list_reading *r, struct list_span value);
+	const char *expected;
 } conditions[] = {
-	{ "dnstype", read_dnstype },
-	{ "client", read_client },
-	{ "ctag", read_ctag },
-	{ "denyallow", read_denyallow },
+	{ "dnstype", read_dnstype, "dnstype= once, with types of records like A|AAAA or ~A" },
+	{ "client", read_client, "client= with addresses, prefixes, hardware addresses or names of clients, '|' between, '~' in front: not" },
+	{ "ctag", read_ctag, "ctag= with tags of a-z, 0-9 and '_', '|' between, '~' in front: not" },
+	{ "denyallow", read_denyallow, "denyallow= with names, '|' between" },
 };
 
-static bool read_condition(struct list_reading *r, struct list_span name, struct list_span value)
+static bool read_condition(struct list_reading *r, struct list_span name, struct list_span value, const char **ret_expected)
 {
 	unsigned i;
 
-	for (i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
-		if (list_is(name, conditions[i].name))
-			return value.p < value.end && conditions[i].read(r, value);
+	*ret_expected = "important, badfilter, dnsrewrite=, dnstype=, client=, ctag= or denyallow=";
+	for (i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+		if (!list_is(name, conditions[i].name))
+			continue;
+		*ret_expected = conditions[i].expected;
+		return value.p < value.end && conditions[i].read(r, value);
+	}
 	return false;
 }
 
@@ -212,8 +217,9 @@ static int read_rewrite(struct list_reading *r, struct list_span value, bool exc
 
 static int read_one(struct list_reading *r, struct list_span value, bool exception, struct list_modifiers *m)
 {
-	struct list_span name = list_trim(list_until(&value, '='));
+	struct list_span whole = value, name = list_trim(list_until(&value, '='));
 	bool bare = name.end == value.end;
+	const char *expected;
 
 	if (list_is(name, "important") && bare)
 		m->important = true;
@@ -221,12 +227,16 @@ static int read_one(struct list_reading *r, struct list_span value, bool excepti
 		m->badfilter = true;
 	else if (list_is(name, "dnsrewrite") && !m->rewrite && !read_rewrite(r, value, exception))
 		m->rewrite = true;
-	else if (list_is(name, "dnsrewrite"))
+	else if (list_is(name, "dnsrewrite")) {
+		list_fault(r, whole, "dnsrewrite= once, with an address, a name, NOERROR, NXDOMAIN, REFUSED or SERVFAIL, "
+				     "or RCODE;TYPE;VALUE");
 		return LIST_SKIP_rewrite;
-	else if (read_condition(r, name, value))
+	} else if (read_condition(r, name, value, &expected)) {
 		m->conditions = true;
-	else
+	} else {
+		list_fault(r, whole, list_is(name, "important") || list_is(name, "badfilter") ? "no value" : expected);
 		return LIST_SKIP_modifier;
+	}
 	return 0;
 }
 

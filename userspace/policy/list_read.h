@@ -33,8 +33,17 @@ struct list_reading {
 	list_sink sink;
 	void *arg;
 	struct list_report *report;
+	struct list_span text;		/* all of it */
 	struct list_span line;		/* as written, for items and examples */
+	struct {
+		struct list_span at;
+		const char *expected;	/* NULL: none yet in this line */
+	} fault;
 	bool indented;			/* the line began with a blank */
+	bool looked;			/* for a sink of the list's own */
+	bool has_sink;
+	uint8_t own_sink[16];
+	struct list_span own_text;	/* as it was written first */
 	int err;			/* the sink's */
 
 	struct list_zone zone;
@@ -69,6 +78,28 @@ void list_give_address(struct list_reading *r, enum rule_reach reach, struct lis
 
 /* Read a name into r->name; false when it was skipped instead. */
 bool list_take_name(struct list_reading *r, struct list_span word);
+
+/* ---- list_sink.c ---- */
+
+/*
+ * Find the address that over nine tenths of a text's lines, and over 1,000
+ * names, have in hosts or dnsmasq format.  Reads all of it twice.
+ */
+bool list_sink_find(struct list_span text, uint8_t ret_ip[16]);
+
+/* ---- list_fault.c ---- */
+
+/* Note where the line is wrong, before it is skipped; only the first place in a line counts, and only one in the text. */
+void list_fault(struct list_reading *r, struct list_span at, const char *expected);
+
+/* The same for a word that is no name: where in it. */
+void list_fault_name(struct list_reading *r, struct list_span name);
+
+/* The same for a line that no format takes. */
+void list_fault_line(struct list_reading *r, struct list_span line, enum list_skip why);
+
+/* Write the fault of the line that was read last into the report. */
+void list_fault_report(const struct list_reading *r);
 
 /* ---- the formats: true when the line was theirs ---- */
 

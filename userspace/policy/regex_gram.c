@@ -230,13 +230,6 @@ unsigned regex_grams(const char *pattern, size_t len, uint32_t ret[REGEX_BRANCHE
 	}
 }
 
-bool regex_has_literal(const char *pattern, size_t len)
-{
-	uint32_t grams[REGEX_BRANCHES_MAX];
-
-	return regex_grams(pattern, len, grams) > 0;
-}
-
 bool regex_may_be_part(const char *pattern, size_t len)
 {
 	const char *p, *end = pattern + len;

@@ -12,8 +12,7 @@
 #include "policy/count.h"
 #include "policy/regex_set.h"
 
-#define GROUP_MAX   32
-#define LIMITED_MAX 16			/* matches of a text that took too many steps; then no other is tried */
+#define GROUP_MAX 32
 
 /* "Whoever has this gram may match this member." */
 struct needed {
@@ -33,6 +32,7 @@ struct regex_set {
 		unsigned first_gram;	/* of gram[] */
 		uint8_t grams;
 		bool invert;
+		_Atomic uint64_t heavy;	/* steps */
 	} *member;
 	unsigned count;
 	struct needed *need;		/* by gram */
@@ -43,7 +43,7 @@ struct regex_set {
 	struct group *group;
 	unsigned groups;
 	uint64_t *bits;			/* of grams that are needed */
-	_Atomic uint64_t limited;
+	_Atomic uint64_t limited, spent, heavy;
 };
 
 static int by_gram(const void *a, const void *b)
@@ -75,8 +75,10 @@ static void join(struct group *g, const struct regex_member *members, const unsi
 		at = mempcpy(at, members[number[i]].pattern, members[number[i]].len);
 		*at++ = ')';
 	}
-	if (text && regex_new(text, (size_t)(at - text), &g->all) == 0)
+	if (text && regex_new(text, (size_t)(at - text), &g->all) == 0) {
+		regex_branches(g->all, g->count);
 		regex_quicken(g->all);
+	}
 	free(text);
 }
 
@@ -191,19 +193,44 @@ struct matching {
 	size_t len;
 	bool (*each)(unsigned number, void *arg);
 	void *arg;
+	uint32_t *left;
 	uint32_t hit[REGEX_TEXT_MAX];	/* grams that were looked at */
-	unsigned hits, limited;
+	unsigned hits;
 };
+
+static void add(_Atomic uint64_t *to, uint64_t n)
+{
+	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+/* Match; @heavy of a member, NULL: of a group. */
+static enum regex_outcome match(struct matching *m, const struct regex *r, _Atomic uint64_t *heavy)
+{
+	uint32_t steps;
+	enum regex_outcome o = regex_try(r, m->text, m->len, m->left, &steps);
+
+	if (steps)
+		add(&m->s->heavy, steps);
+	if (steps && heavy)
+		add(heavy, steps);
+	if (o == REGEX_SPENT) {
+		add(&m->s->spent, 1);
+		policy_count(COUNT_filter_regex_spent);
+	}
+	return o;
+}
 
 /* Try a member; false ends all. */
 static bool try_member(struct matching *m, unsigned number)
 {
-	enum regex_outcome o = regex_match(m->s->member[number].regex, m->text, m->len);
+	enum regex_outcome o = match(m, m->s->member[number].regex, &m->s->member[number].heavy);
 
+	if (o == REGEX_SPENT)
+		return false;
 	if (o == REGEX_LIMIT) {
-		atomic_fetch_add_explicit(&m->s->limited, 1, memory_order_relaxed);
+		add(&m->s->limited, 1);
 		policy_count(COUNT_filter_regex_limited);
-		return ++m->limited < LIMITED_MAX;
+		return true;
 	}
 	return (o == REGEX_YES) == m->s->member[number].invert || m->each(number, m->arg);
 }
@@ -271,30 +298,32 @@ static bool try_grams(struct matching *m)
 
 static bool try_group(struct matching *m, const struct group *g)
 {
+	enum regex_outcome o = g->all ? match(m, g->all, NULL) : REGEX_LIMIT;
 	unsigned i;
 
-	if (g->all && regex_match(g->all, m->text, m->len) == REGEX_NO)
-		return true;
+	if (o == REGEX_NO || o == REGEX_SPENT)
+		return o == REGEX_NO;
 	for (i = 0; i < g->count; i++)
 		if (!try_member(m, m->s->always[g->first + i]))
 			return false;
 	return true;
 }
 
-void regex_set_each(const struct regex_set *s, const char *text, size_t len, bool (*each)(unsigned number, void *arg),
-		    void *arg)
+void regex_set_each(const struct regex_set *s, const char *text, size_t len, uint32_t *left,
+		    bool (*each)(unsigned number, void *arg), void *arg)
 {
 	struct matching m;
 	unsigned i;
 
-	if (!s->count || len >= REGEX_TEXT_MAX)
+	if (!s->count || len >= REGEX_TEXT_MAX || !*left)
 		return;
-	m.s = (struct regex_set *)s;	/* for its counter */
+	m.s = (struct regex_set *)s;	/* for its counters */
 	m.text = text;
 	m.len = len;
 	m.each = each;
 	m.arg = arg;
-	m.hits = m.limited = 0;
+	m.left = left;
+	m.hits = 0;
 	if (s->needs && !try_grams(&m))
 		return;
 	for (i = 0; i < s->groups; i++)
@@ -305,4 +334,19 @@ void regex_set_each(const struct regex_set *s, const char *text, size_t len, boo
 uint64_t regex_set_limited(const struct regex_set *s)
 {
 	return atomic_load_explicit(&s->limited, memory_order_relaxed);
+}
+
+uint64_t regex_set_spent(const struct regex_set *s)
+{
+	return atomic_load_explicit(&s->spent, memory_order_relaxed);
+}
+
+uint64_t regex_set_heavy(const struct regex_set *s)
+{
+	return atomic_load_explicit(&s->heavy, memory_order_relaxed);
+}
+
+uint64_t regex_set_heavy_of(const struct regex_set *s, unsigned number)
+{
+	return atomic_load_explicit(&s->member[number].heavy, memory_order_relaxed);
 }

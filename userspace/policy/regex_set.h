@@ -8,6 +8,17 @@
 /* Make machine code for a pattern, when the machine allows it and the pattern is not too large. */
 void regex_quicken(struct regex *r);
 
+/* Say that a pattern is the branches of so many, each of which may take what one takes at first. */
+void regex_branches(struct regex *r, unsigned branches);
+
+/**
+ * Match, and pay for the steps.
+ *
+ * @left       as in regex_set_each()
+ * @ret_heavy  what was paid beyond the first try; 0 for nearly all patterns
+ */
+enum regex_outcome regex_try(const struct regex *r, const char *text, size_t len, uint32_t *left, uint32_t *ret_heavy);
+
 /*
  * A gram is three letters in a row of a name with a mark at each of its ends,
  * 6 bits each.  All that is no letter, digit, '-', '_' or '.' is one letter.

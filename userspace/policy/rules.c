@@ -38,6 +38,38 @@ uint64_t rules_regex_limited(const struct rules *r)
 	return r->regexes ? regex_set_limited(r->regexes) : 0;
 }
 
+uint64_t rules_regex_spent(const struct rules *r)
+{
+	return r->regexes ? regex_set_spent(r->regexes) : 0;
+}
+
+uint64_t rules_regex_heavy(const struct rules *r)
+{
+	return r->regexes ? regex_set_heavy(r->regexes) : 0;
+}
+
+unsigned rules_regex_worst(const struct rules *r, const struct rule **ret, unsigned max)
+{
+	uint64_t steps[RULES_WORST_MAX], mine;
+	unsigned i, at, count = 0;
+
+	max = max < RULES_WORST_MAX ? max : RULES_WORST_MAX;
+	for (i = 0; i < r->regex_count; i++) {
+		mine = regex_set_heavy_of(r->regexes, i);
+		for (at = count; at && steps[at - 1] < mine; at--)
+			if (at < max) {
+				steps[at] = steps[at - 1];
+				ret[at] = ret[at - 1];
+			}
+		if (!mine || at == max)
+			continue;
+		steps[at] = mine;
+		ret[at] = &r->regex[i]->rule;
+		count += count < max;
+	}
+	return count;
+}
+
 enum mr_verdict_kind rules_regex_strength(const struct rules *r, unsigned source)
 {
 	return source < FILTER_LISTS_MAX ? (enum mr_verdict_kind)r->strength[source] : MR_NONE;
@@ -216,14 +248,15 @@ static bool visit_regex(unsigned number, void *arg)
 	return true;
 }
 
-void rules_each_regex(const struct rules *r, const uint8_t *name, uint16_t len,
+void rules_each_regex(const struct rules *r, const uint8_t *name, uint16_t len, uint32_t *steps,
 		      void (*each)(const struct rule *rule, void *arg), void *arg)
 {
+	uint32_t all = REGEX_STEPS_MAX;
 	struct visit v = { r, each, arg };
 	char text[REGEX_TEXT_MAX];
 
 	if (r->regexes)
-		regex_set_each(r->regexes, text, regex_text(name, len, text), visit_regex, &v);
+		regex_set_each(r->regexes, text, regex_text(name, len, text), steps ? steps : &all, visit_regex, &v);
 }
 
 static bool note_regex(unsigned number, void *arg)
@@ -232,14 +265,16 @@ static bool note_regex(unsigned number, void *arg)
 	return false;
 }
 
-bool rules_any_regex(const struct rules *r, const uint8_t *name, uint16_t len)
+bool rules_any_regex(const struct rules *r, const uint8_t *name, uint16_t len, uint32_t *steps)
 {
+	uint32_t all = REGEX_STEPS_MAX, *left = steps ? steps : &all;
 	char text[REGEX_TEXT_MAX];
 	bool any = false;
 
-	if (r->regexes)
-		regex_set_each(r->regexes, text, regex_text(name, len, text), note_regex, &any);
-	return any;
+	if (!r->regexes)
+		return false;
+	regex_set_each(r->regexes, text, regex_text(name, len, text), left, note_regex, &any);
+	return any || !*left;
 }
 
 static void cut(struct addr_prefix *p, unsigned len)

@@ -9,6 +9,7 @@
 #ifndef POLICY_RULES_H
 #define POLICY_RULES_H
 
+#include "policy/regex.h"
 #include "policy/rule.h"
 #include "policy/who.h"
 
@@ -62,6 +63,16 @@ unsigned rules_count(const struct rules *r);
 /* How often a regular expression took too many steps and was taken for one that does not match. */
 uint64_t rules_regex_limited(const struct rules *r);
 
+/* How often they took all the steps that there are for a query, so that some were not tried. */
+uint64_t rules_regex_spent(const struct rules *r);
+
+/* Steps of those for which a few did not suffice. */
+uint64_t rules_regex_heavy(const struct rules *r);
+
+/* Fill @ret with up to @max of the rules whose expressions took the most of these, the worst first; returns how many. */
+#define RULES_WORST_MAX 8
+unsigned rules_regex_worst(const struct rules *r, const struct rule **ret, unsigned max);
+
 /* The strongest action of a source's regular expressions, a rewrite being MR_ASK; MR_NONE when it has none. */
 enum mr_verdict_kind rules_regex_strength(const struct rules *r, unsigned source);
 
@@ -79,12 +90,17 @@ bool rules_have_address(const struct rules *r);
 void rules_each_name(const struct rules *r, const uint8_t *name, uint16_t len,
 		     void (*each)(const struct rule *rule, void *arg), void *arg);
 
-/* The same for every regular expression that matches, of all sources. */
-void rules_each_regex(const struct rules *r, const uint8_t *name, uint16_t len,
+/*
+ * The same for every regular expression that matches, of all sources.
+ *
+ * @steps  that are left of a query's, REGEX_STEPS_MAX at first (regex.h): 0 when
+ *         they did not suffice, and some were not tried.  NULL: as many as a query has
+ */
+void rules_each_regex(const struct rules *r, const uint8_t *name, uint16_t len, uint32_t *steps,
 		      void (*each)(const struct rule *rule, void *arg), void *arg);
 
-/* True when some regular expression, of whatever source, matches. */
-bool rules_any_regex(const struct rules *r, const uint8_t *name, uint16_t len);
+/* True when some regular expression, of whatever source, matches, or was not tried. */
+bool rules_any_regex(const struct rules *r, const uint8_t *name, uint16_t len, uint32_t *steps);
 
 /* The same for every address rule that holds an address. */
 void rules_each_address(const struct rules *r, const uint8_t ip[16],

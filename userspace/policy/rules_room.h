@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "policy/regex.h"
 #include "policy/rules.h"
 
 /* A rule with what it is found by. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* policy.c - asks the judge, and does what it says. */
 #include <string.h>
-#include "dns/local.h"
+#include "dns/leads.h"
 #include "resolve/ops.h"
 #include "resolve/policy.h"
 #include "resolve/resolver.h"
@@ -28,11 +28,11 @@ bool policy_client(struct query *q)
 {
 	const struct resolve_neighbours *n = &q->resolver->neighbours;
 	const struct snapshot *s = q->snapshot;
-	const uint8_t *known = NULL;
+	const uint8_t *known = q->mac;
 	struct mr_outcome o;
 	uint8_t mac[6];
 
-	if (n->mac && n->mac(n->ctx, &q->client, mac))
+	if (!known && n->mac && n->mac(n->ctx, &q->client, mac))
 		known = mac;
 	o = clients_find(s->clients, q->client.ip, known, s->secret);
 	q->group = o.group;
@@ -44,18 +44,18 @@ bool policy_client(struct query *q)
 	return o.access == MR_ACCESS_ALLOW;
 }
 
-static struct judge_question question_of(const struct query *q)
+static struct judge_question question_of(const struct query *q, uint32_t *steps)
 {
 	return (struct judge_question){
 		.lower = q->key.name, .len = q->key.name_len, .name = q->name, .qtype = q->key.qtype,
-		.group = q->group, .paused = q->paused, .who = &q->who,
+		.group = q->group, .paused = q->paused, .who = &q->who, .steps = steps,
 	};
 }
 
 enum step_result policy_question(struct query *q, uint64_t now_ns)
 {
 	bool withheld = mr_group_withholds(policy_group(q), q->key.qtype);
-	struct judge_question ask = question_of(q);
+	struct judge_question ask = question_of(q, &q->steps);
 
 	if (q->refresh)
 		return STEP_NEXT;
@@ -76,6 +76,7 @@ enum step_result policy_question(struct query *q, uint64_t now_ns)
 
 struct leading {
 	const struct query *q;
+	uint32_t *steps;
 	struct judge_result best;
 	uint8_t *name;			/* of the link that "best" is from; NULL: nobody asks */
 	uint16_t name_len;
@@ -83,7 +84,7 @@ struct leading {
 
 static void judge_target(struct leading *l, const struct dns_lead *lead, struct judge_result *ret)
 {
-	struct judge_question ask = question_of(l->q);
+	struct judge_question ask = question_of(l->q, l->steps);
 	struct mr_name name = { 0 };
 
 	memcpy(name.text, lead->name, lead->name_len);
@@ -98,7 +99,7 @@ static void judge_target(struct leading *l, const struct dns_lead *lead, struct 
 static bool weigh_lead(const struct dns_lead *lead, void *arg)
 {
 	struct leading *l = arg;
-	struct judge_question ask = question_of(l->q);
+	struct judge_question ask = question_of(l->q, l->steps);
 	struct judge_result r = { .kind = MR_NONE };
 
 	if (lead->name)
@@ -116,7 +117,7 @@ static bool weigh_lead(const struct dns_lead *lead, void *arg)
 
 enum step_result policy_answer(struct query *q, uint64_t now_ns)
 {
-	struct leading l = { .q = q, .best = { .kind = MR_NONE } };
+	struct leading l = { .q = q, .steps = &q->steps, .best = { .kind = MR_NONE } };
 
 	if (q->source != QUERY_BY_CACHE && q->source != QUERY_BY_UPSTREAM)
 		return STEP_NEXT;	/* what rules say is not judged by rules */
@@ -135,7 +136,8 @@ enum step_result policy_answer(struct query *q, uint64_t now_ns)
 
 uint16_t policy_link(const struct query *q, uint8_t *ret_name)
 {
-	struct leading l = { .q = q, .best = { .kind = MR_NONE }, .name = ret_name };
+	uint32_t steps = REGEX_STEPS_MAX;
+	struct leading l = { .q = q, .steps = &steps, .best = { .kind = MR_NONE }, .name = ret_name };
 
 	if (q->verdict.step != JUDGE_link || !q->answer || dns_answer_leads(q->answer, weigh_lead, &l) < 0)
 		return 0;
@@ -149,22 +151,29 @@ static void note(const struct rule *rule, void *arg)
 	*(bool *)arg = true;
 }
 
+struct asking {
+	const struct judge *judge;
+	uint32_t steps;
+};
+
 static bool lead_asks(const struct dns_lead *lead, void *arg)
 {
-	const struct judge *j = arg;
+	struct asking *a = arg;
 	bool found = false;
 
 	if (lead->name)
-		return judge_asks(j, lead->name, lead->name_len);
-	rules_each_address(j->rules, lead->ip, note, &found);
+		return judge_asks_within(a->judge, lead->name, lead->name_len, &a->steps);
+	rules_each_address(a->judge->rules, lead->ip, note, &found);
 	return found;
 }
 
 bool policy_asks(const struct snapshot *s, const struct dns_answer *a)
 {
-	struct judge j = s->judge;
+	struct asking ask = { &s->judge, REGEX_STEPS_MAX };
+	const struct rules *r = s->judge.rules;
 
-	if (!rules_have_regex(j.rules) && !rules_have_address(j.rules))
+	if (!rules_have_regex(r) && !rules_have_address(r))
 		return false;
-	return judge_asks(&j, a->key.name, a->key.name_len) || dns_answer_leads(a, lead_asks, &j) != 0;
+	return judge_asks_within(ask.judge, a->key.name, a->key.name_len, &ask.steps) ||
+	       dns_answer_leads(a, lead_asks, &ask) != 0;
 }

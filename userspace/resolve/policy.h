@@ -26,7 +26,7 @@ enum step_result policy_question(struct query *q, uint64_t now_ns);
 enum step_result policy_answer(struct query *q, uint64_t now_ns);
 
 /*
- * The name in the CNAME chain of the answer that the verdict is from, lower-case
+ * The name, of those that the answer leads to, that the verdict is from, lower-case
  * wire form, for "why": it is looked for again, so that queries need not keep it.
  *
  * @ret_name  room for DNS_NAME_MAX octets

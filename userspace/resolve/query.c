@@ -21,6 +21,7 @@ static struct query *make(struct resolver *r, enum query_proto proto, uint64_t n
 	q->snapshot = snapshot_ref(r->snapshot);
 	q->proto = proto;
 	q->start_ns = now_ns;
+	q->steps = REGEX_STEPS_MAX;
 	q->rcode = -1;
 	q->ede = DNS_EDE_NONE;
 	return q;

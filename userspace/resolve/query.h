@@ -41,6 +41,7 @@ struct query {
 	struct snapshot *snapshot;	/* the policy in force when it came; a reference */
 	enum query_proto proto;
 	struct addr client;
+	const uint8_t *mac;		/* the client's, when the asker knows; NULL: as the neighbours say */
 	struct addr local;		/* where it was sent to: the answer's source */
 	uint64_t start_ns;		/* coarse */
 	const uint8_t *msg;		/* as it came, in the arena */
@@ -57,6 +58,7 @@ struct query {
 	unsigned group;
 	struct who who;
 	bool paused;			/* blocks are lifted for this client or its group */
+	uint32_t steps;			/* that patterns may still take for it */
 	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
 	struct dns_answer *stale;	/* a reference: to be given when renewing it fails or takes too long */

@@ -78,7 +78,7 @@ static void judge_alias(struct query *q)
 {
 	struct judge_question ask = {
 		.lower = q->key.name, .len = q->key.name_len, .qtype = q->key.qtype, .group = q->group,
-		.paused = q->paused, .who = &q->who,
+		.paused = q->paused, .who = &q->who, .steps = &q->steps,
 	};
 
 	ask.name = mr_name_hash(q->name, q->snapshot->secret) ? NULL : q->name;
@@ -121,6 +121,7 @@ static bool is_itself(const struct query *q, const struct rule *rule)
 static enum step_result answer_alias(struct query *q, const struct rule *rule, uint64_t now_ns)
 {
 	struct judge_result first = q->verdict;
+	enum step_result result = STEP_NEXT;
 
 	if (is_safe_binding(q, rule))
 		return answer(q, DNS_NOERROR, NULL, 0, ttl_of(q, rule), now_ns);
@@ -137,9 +138,9 @@ static enum step_result answer_alias(struct query *q, const struct rule *rule, u
 		judge_alias(q);
 	}
 	if (find(q, RULE_ANSWER_RECORD))
-		return answer_records(q, now_ns);
-	q->verdict = first;		/* for the log: why, not where to */
-	return STEP_NEXT;
+		result = answer_records(q, now_ns);
+	q->verdict = first;		/* for the log and the extended error: why, not where to */
+	return result;
 }
 
 enum step_result rewrite_question(struct query *q, uint64_t now_ns)
@@ -165,6 +166,19 @@ enum step_result rewrite_question(struct query *q, uint64_t now_ns)
 	q->stump = true;
 	q->source = QUERY_BY_FILTER;
 	return STEP_DONE;
+}
+
+bool rewrite_stands_in(const struct query *q)
+{
+	const struct rule *rule = q->verdict.rewrites ? q->verdict.rewrite[0] : NULL;
+	const struct judge *j = &q->snapshot->judge;
+
+	/* "over TCP alone", and an alias of itself, have let the true answer through */
+	if (!rule || (q->source != QUERY_BY_FILTER && !q->alias))
+		return false;
+	if (rule->source < j->lists)
+		return true;
+	return rule->answer->kind == RULE_ANSWER_RCODE && rule->source != j->rewrites && rule->source != j->safe_search;
 }
 
 enum step_result rewrite_answer(struct query *q, uint64_t now_ns)

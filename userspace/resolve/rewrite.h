@@ -25,6 +25,14 @@ struct rewrite_alias {
 /* Do what the rewrites that the judge found say. */
 enum step_result rewrite_question(struct query *q, uint64_t now_ns);
 
+/*
+ * True when what a rule says stands in the place of an answer that is kept from
+ * the client: all that a list answers, and what rules that were written here answer
+ * without records.  Local names, safe search and other records that were written
+ * here are answers in their own right.
+ */
+bool rewrite_stands_in(const struct query *q);
+
 /* Put the aliases before the answer to their target; a step that finishes. */
 enum step_result rewrite_answer(struct query *q, uint64_t now_ns);
 

@@ -235,6 +235,12 @@ static enum step_result land(struct query *q, uint64_t now_ns)
 	return STEP_NEXT;
 }
 
+/* The rendered name of what decided. */
+static const struct mr_ede *text_of(const struct query *q)
+{
+	return &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX];
+}
+
 static int write_blocked(struct query *q, const struct dns_reply_limits *l, size_t room)
 {
 	struct dns_block group, block;
@@ -244,8 +250,15 @@ static int write_blocked(struct query *q, const struct dns_reply_limits *l, size
 		dns_block_withhold(&group, &block);
 		return dns_reply_blocked(&q->view, &block, NULL, l, q->reply, room);
 	}
-	return dns_reply_blocked(&q->view, &group, &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX], l,
-				 q->reply, room);
+	return dns_reply_blocked(&q->view, &group, text_of(q), l, q->reply, room);
+}
+
+static int write_instead(struct query *q, const struct dns_reply_limits *l, uint64_t now_ns, size_t room)
+{
+	struct dns_block group;
+
+	dns_block_take(&policy_group(q)->block, &group);
+	return dns_reply_instead(&q->view, q->answer, &group, text_of(q), l, now_ns, q->reply, room);
 }
 
 static int write_reply(struct query *q, uint64_t now_ns, size_t room)
@@ -257,6 +270,8 @@ static int write_reply(struct query *q, uint64_t now_ns, size_t room)
 		return write_blocked(q, l, room);
 	if (q->stump)
 		return dns_reply_stump(&q->view, l, q->reply, room);
+	if (q->answer && rewrite_stands_in(q))
+		return write_instead(q, l, now_ns, room);
 	if (q->answer)
 		return dns_reply_answer(&q->view, q->answer, l, now_ns, q->reply, room);
 	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);

@@ -238,7 +238,7 @@ int db_open(const struct db_opts *o, sqlite3 **ret, char *ret_read_only, struct 
 	*ret_read_only = '\0';
 	if (!err)
 		err = open_as(o, o->path, SQLITE_OPEN_READWRITE, ret, &why);
-	if ((err == -EROFS || err == -EACCES || err == -ENOSPC) && stat(o->path, &st) == 0 && st.st_size > 0) {
+	if ((err == -EROFS || err == -EACCES || err == -EPERM || err == -ENOSPC) && stat(o->path, &st) == 0 && st.st_size > 0) {
 		snprintf(ret_read_only, DB_WHY_MAX, "%.*s", DB_WHY_MAX - 1, why.why);
 		err = open_to_read(o, ret, &why);
 	}

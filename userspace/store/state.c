@@ -15,6 +15,9 @@ struct state {
 	bool changing;			/* between begin and commit */
 	char damage[512];
 	char read_only[DB_WHY_MAX];
+	char *path;
+	uid_t uid;
+	gid_t gid;
 };
 
 /* All that is asked of the database; db_open() tries whether its tables take them. */
@@ -30,21 +33,30 @@ static const char *const statements[STATEMENTS + 1] = {
 	[CLEAR_PAUSE] = "DELETE FROM pause WHERE scope = ?1 AND name = ?2",
 };
 
+static int open_file(const struct state *s, sqlite3 **ret, char *ret_read_only, struct err_at *reterr)
+{
+	struct db_opts o = { .path = s->path, .uid = s->uid, .gid = s->gid, .application = SCHEMA_APPLICATION,
+			     .steps = schema_steps, .version = SCHEMA_VERSION, .statements = statements };
+
+	return db_open(&o, ret, ret_read_only, reterr);
+}
+
 int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struct err_at *reterr)
 {
-	struct db_opts o = { .path = path, .uid = uid, .gid = gid, .application = SCHEMA_APPLICATION,
-			     .steps = schema_steps, .version = SCHEMA_VERSION, .statements = statements };
 	struct state *s = calloc(1, sizeof(*s));
 	char aside[4096];
 	int err;
 
 	if (!s)
 		return err_why(reterr, -ENOMEM, "out of memory");
-	err = db_open(&o, &s->db, s->read_only, reterr);
+	s->path = strdup(path);
+	s->uid = uid;
+	s->gid = gid;
+	err = s->path ? open_file(s, &s->db, s->read_only, reterr) : err_why(reterr, -ENOMEM, "out of memory");
 	if (err == -EBADMSG) {
 		err = db_set_aside(path, reterr);
 		if (!err)
-			err = db_open(&o, &s->db, s->read_only, reterr);
+			err = open_file(s, &s->db, s->read_only, reterr);
 	}
 	if (err) {
 		state_close(s);
@@ -65,6 +77,7 @@ void state_close(struct state *s)
 		return;
 	/* Closing undoes what is not committed. */
 	sqlite3_close(s->db);
+	free(s->path);
 	free(s);
 }
 
@@ -154,14 +167,29 @@ int state_pause_each(struct state *s, int (*each)(void *arg, const struct state_
 
 /* ---- changing ---- */
 
-static int writable(const struct state *s, struct err_at *reterr)
+int state_writable(struct state *s, struct err_at *reterr)
 {
-	return *s->read_only ? err_why(reterr, -EROFS, "the state database cannot be written: %s", s->read_only) : 0;
+	char read_only[DB_WHY_MAX] = "";
+	struct err_at at = { 0 };
+	sqlite3 *db = NULL;
+	int err;
+
+	if (!*s->read_only)
+		return 0;
+	err = open_file(s, &db, read_only, &at);
+	if (err)
+		return err_why(reterr, err == -ENOMEM || err == -EBUSY ? err : -EROFS,
+			       "the state database cannot be opened again: %s", at.why);
+	/* What is read is what lies there now, too. */
+	sqlite3_close(s->db);
+	s->db = db;
+	memcpy(s->read_only, read_only, sizeof(read_only));
+	return *read_only ? err_why(reterr, -EROFS, "the state database cannot be written: %s", read_only) : 0;
 }
 
 int state_begin(struct state *s, struct err_at *reterr)
 {
-	int err = writable(s, reterr);
+	int err = state_writable(s, reterr);
 
 	if (!err)
 		err = db_run(s->db, "BEGIN IMMEDIATE", reterr);
@@ -201,7 +229,7 @@ static int bounded(const char *what, const char *value, size_t max, struct err_a
 static int change(struct state *s, const char *sql, const char *const *texts, const int64_t *number, struct err_at *reterr)
 {
 	sqlite3_stmt *q = NULL;
-	int err = writable(s, reterr), i = 0;
+	int err = state_writable(s, reterr), i = 0;
 
 	if (err)
 		return err;

@@ -15,7 +15,7 @@
 #include "base/err.h"
 
 #define STATE_KIND_MAX 32		/* bytes, each with its end */
-#define STATE_NAME_MAX 4096
+#define STATE_NAME_MAX 4224
 #define STATE_BODY_MAX (1U << 20)
 
 struct state;
@@ -58,8 +58,16 @@ void state_close(struct state *s);
 /* What is to be said of a damaged file that lies beside the database; "" when there is none. */
 const char *state_damage(const struct state *s);
 
-/* Why the database cannot be written; "" when it can. */
+/* Why the database cannot be written, with its name; "" when it can. */
 const char *state_read_only(const struct state *s);
+
+/**
+ * Can the database be written?  One that was opened for reading is opened anew.
+ *
+ * All changes ask that themselves.  Returns 0 or a negative errno with
+ * @reterr: the reason as it is now, which state_read_only() says from then on.
+ */
+int state_writable(struct state *s, struct err_at *reterr);
 
 /**
  * Call @each for every object of a kind (NULL: of all), in the order in which they were made.

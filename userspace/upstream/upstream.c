@@ -311,17 +311,6 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
 }
 
-void upstream_cancel(struct upstream_request *r)
-{
-	struct upstream_job *job = r->state;
-
-	if (!job)
-		return;
-	r->state = NULL;
-	job_quit(job, false);
-	job_put(job);
-}
-
 /* ---- beginning and end ---- */
 
 static void destroy(struct upstream *u)

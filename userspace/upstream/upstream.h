@@ -64,7 +64,7 @@ struct upstream_request;
  */
 typedef void (*upstream_done)(struct upstream_request *r, int err, const uint8_t *msg, size_t size);
 
-/* Lives in the asker's memory from upstream_ask() to done or upstream_cancel(). */
+/* Lives in the asker's memory from upstream_ask() to done. */
 struct upstream_request {
 	/* set by the asker */
 	const struct dns_key *key;
@@ -93,8 +93,5 @@ void upstream_free(struct upstream *u);
  * without servers; -ENOMEM.  On failure done is not called.
  */
 int upstream_ask(struct upstream *u, struct upstream_request *r);
-
-/* Forget a request; done is not called. */
-void upstream_cancel(struct upstream_request *r);
 
 #endif

@@ -53,11 +53,18 @@ int control_status(struct control *c, struct control_status *s)
 	s->kern.answers_in_use = 1234;
 	s->kern.answers_max = 200000;
 	s->filter_entries = UINT64_MAX;
+	s->filter_asked = 5000;
+	s->filter_untold = 7;
+	s->filter_special = 7;
 	s->lists = 1;
 	s->objects = 3;
 	s->objects_left_out = 1;
 	snprintf(s->objects_why, sizeof(s->objects_why), "group mine: managed by file");
-	s->pauses = 2;
+	s->pauses = 1;
+	s->rules_left_out = 1;
+	s->left_out_shown = 2;
+	s->left_out[0] = (struct control_left_out){ "group", "mine", "managed by file", CONFIG_FROM_STATE };
+	s->left_out[1] = (struct control_left_out){ "rule", "||x^$y", "no such modifier", CONFIG_FROM_FILE };
 	s->waiting = 2;
 	s->wait[0] = "server.listen";
 	s->wait[1] = "state";
@@ -85,7 +92,13 @@ int control_lists(struct control *c, struct control_list *l, unsigned max)
 	r->skipped[LIST_SKIP_cosmetic] = 2;
 	r->example[LIST_SKIP_cosmetic][0].line = 7;
 	snprintf(r->example[LIST_SKIP_cosmetic][0].text, 80, "example.com##.ad");
-	return 1;
+	if (max < 2)
+		return 1;
+	snprintf(l[1].name, sizeof(l[1].name), "old");
+	snprintf(l[1].error, sizeof(l[1].error), "managed by file");
+	l[1].origin = CONFIG_FROM_STATE;
+	l[1].left_out = true;
+	return 2;
 }
 
 int control_stats(struct control *c, struct control_stats *s)
@@ -197,6 +210,7 @@ static struct config *make_config(void)
 
 	if (config_load(yaml, strlen(yaml), NULL, &c, &errors) ||
 	    config_overlay(c, "rule", "||run.example^", "{\"rule\":\"||run.example^\"}", &errors) ||
+	    config_overlay(c, CONFIG_GROUP_RULE, "kids ||kid.example^", "{\"group\":\"kids\",\"rule\":\"||kid.example^\"}", &errors) ||
 	    config_check_whole(c, &errors)) {
 		fprintf(stderr, "%u: %s\n", errors.at[0].line, errors.at[0].why);
 		abort();
@@ -293,6 +307,17 @@ static uint16_t make_reply(uint8_t *p, const struct kern_why_query *q, uint8_t r
 		at = mempcpy(at, rr, sizeof(rr));
 	}
 	return (uint16_t)(at - p);
+}
+
+int control_find_client(struct control *c, const char *text, struct control_client *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (fake.error)
+		return fake.error;
+	addr_parse("192.168.1.7", 0, &ret->addr);
+	ret->has_mac = !strncmp(text, "mac:", 4);
+	memcpy(ret->mac, "\2\0\0\0\0\1", 6);
+	return ret->has_mac || !strcmp(text, "tablet") ? 0 : -ENOENT;
 }
 
 /* The first label chooses what the two say. */

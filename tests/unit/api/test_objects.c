@@ -66,6 +66,17 @@ static const struct object_case {
 	/* made and taken away */
 	{ "a rule is made", "POST", V "/rules", "{\"rule\":\"||a.example^\"}", 0, 200, "done", "put",
 	  "make rule ||a.example^ {\"rule\":\"||a.example^\"}" },
+	{ "rules of one group are shown alone", "GET", V "/rules?group=kids", NULL, 0, 200, "rules",
+	  "[{\"rule\":\"||games.example^\",\"group\":\"kids\",\"origin\":\"file\",\"line\":12},"
+	  "{\"rule\":\"||kid.example^\",\"group\":\"kids\",\"origin\":\"state\",\"line\":null}]", "" },
+	{ "a group shows what was added to it apart", "GET", V "/groups/kids", NULL, 0, 200, "added_rules", "[\"||kid.example^\"]", "" },
+	{ "a rule is made for a group", "POST", V "/rules", "{\"rule\":\"||a.example^\",\"group\":\"kids\"}", 0, 200, "group", "kids",
+	  "make group rule kids ||a.example^ {\"rule\":\"||a.example^\",\"group\":\"kids\"}" },
+	{ "a group that is no text is refused", "POST", V "/rules", "{\"rule\":\"a\",\"group\":3}", 0, 400, "error.where", "group", "" },
+	{ "a rule of a group is taken away", "DELETE", V "/rules?rule=a&group=kids", NULL, 0, 200, "kind", "rule",
+	  "delete group rule kids a " },
+	{ "a rule of a group that is not there is not found", "DELETE", V "/rules?rule=a&group=kids", NULL, -ENOENT, 404,
+	  "error.status", "404", "delete group rule kids a " },
 	{ "a rule needs its text", "POST", V "/rules", "{\"rules\":\"x\"}", 0, 400, "error.where", "rule", "" },
 	{ "a rule that is a number is refused", "POST", V "/rules", "{\"rule\":3}", 0, 400, "error.where", "rule", "" },
 	{ "a rule is taken away", "DELETE", V "/rules?rule=%7C%7Ca.example%5E", NULL, 0, 200, "done", "deleted",

@@ -25,7 +25,7 @@ static const char file[] =
 	"  rewrites: [{ name: a.example, answers: [192.0.2.1] }]\n"
 	"clients: [{ name: tablet, addresses: [192.0.2.7] }]\n"
 	"groups:\n"
-	"- { name: kids, clients: [192.0.2.0/24] }\n";
+	"- { name: kids, clients: [192.0.2.0/24], rules: [\"||k.example^\"] }\n";
 
 static struct config *load(const char *text)
 {
@@ -46,7 +46,14 @@ static const struct bad {
 	{ "rewrite of the file", "rewrite", "a.example", "{\"answers\": [\"192.0.2.2\"]}", -EEXIST, "rewrite a.example", "managed by" },
 	{ "client of the file", "client", "tablet", "{\"addresses\": [\"192.0.2.2\"]}", -EEXIST, "client tablet", "managed by" },
 	{ "group of the file", "group", "kids", "{}", -EEXIST, "group kids", "managed by" },
-	{ "unknown kind", "zone", "x", "{}", -EINVAL, "zone x", "expected a list, rule, rewrite, client or group" },
+	{ "rule of the file's group", "group rule", "kids ||k.example^", "{\"group\": \"kids\", \"rule\": \"||k.example^\"}", -EEXIST,
+	  "group rule kids ||k.example^", "managed by" },
+	{ "rule of no group", "group rule", "x y", "{\"group\": \"x\", \"rule\": \"y\"}", -EINVAL, "group rule x y", "there is no group \"x\"" },
+	{ "rule of a group without its group", "group rule", "x y", "{\"rule\": \"y\"}", -EINVAL, "group rule x y", "expected { group:, rule: }" },
+	{ "rule of a group by another name", "group rule", "kids z", "{\"group\": \"kids\", \"rule\": \"y\"}", -EINVAL, "group rule kids z",
+	  "as it is called elsewhere" },
+	{ "rule of a group that is a list", "group rule", "kids z", "{\"group\": \"kids\", \"rule\": []}", -EINVAL, "group rule kids z", "not a list" },
+	{ "unknown kind", "zone", "x", "{}", -EINVAL, "zone x", "expected a list, rule, rewrite, client, group or group rule" },
 	{ "no JSON", "list", "x", "{", -EINVAL, "", "not YAML" },
 	{ "nothing", "list", "x", "", -EINVAL, "list x", "expected an object" },
 	{ "text for a list", "list", "x", "\"x\"", -EINVAL, "list x", "expected a map" },
@@ -166,6 +173,27 @@ static void objects_of_both_origins_know_each_other(void **state)
 	config_free(c);
 }
 
+static void a_group_gets_rules_beside_its_own(void **state)
+{
+	struct config_errors errs = { 0 };
+	struct config *c = load(file);
+	const struct config_group *g = &c->groups.at[1];
+
+	add(c, "group rule", "kids ||a.example^", "{\"group\": \"kids\", \"rule\": \"||a.example^\"}");
+	add(c, "group rule", "default ||a.example^", "{\"rule\": \"||a.example^\", \"group\": \"default\"}");
+	assert_int_equal(config_overlay(c, "group rule", "kids ||a.example^",
+					"{\"group\": \"kids\", \"rule\": \"||a.example^\"}", &errs), -EEXIST);
+	assert_string_equal(errs.at[0].why, "is there already");
+	errs.count = 0;
+	assert_int_equal(config_check_whole(c, &errs), 0);
+	assert_int_equal(c->groups.at[0].rules.count, 1);
+	assert_int_equal(g->rules.count, 2);
+	assert_false(g->rules.at[0].added);
+	assert_true(g->rules.at[1].added && g->rules.at[1].origin == CONFIG_FROM_STATE);
+	assert_string_equal(g->rules.at[1].text, "||a.example^");
+	config_free(c);
+}
+
 static void the_same_name_twice_is_refused(void **state)
 {
 	struct config_errors errs = { 0 };
@@ -237,15 +265,16 @@ static void groups_are_bounded(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[COUNT_OF(bad) + COUNT_OF(wholes) + 6] = {
+	static struct CMUnitTest tests[COUNT_OF(bad) + COUNT_OF(wholes) + 7] = {
 		cmocka_unit_test(objects_of_both_origins_know_each_other),
+		cmocka_unit_test(a_group_gets_rules_beside_its_own),
 		cmocka_unit_test(the_same_name_twice_is_refused),
 		cmocka_unit_test(the_group_default_that_nobody_wrote_can_be_made),
 		cmocka_unit_test(the_group_default_of_the_file_is_the_file_s),
 		cmocka_unit_test(sources_are_bounded_with_all_their_sets),
 		cmocka_unit_test(groups_are_bounded),
 	};
-	size_t n = 6, i;
+	size_t n = 7, i;
 
 	for (i = 0; i < COUNT_OF(bad); i++)
 		tests[n++] = (struct CMUnitTest){ bad[i].name, is_refused, NULL, NULL, (void *)&bad[i] };

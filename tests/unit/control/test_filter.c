@@ -1,151 +1,205 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_filter.c - filters that the kernel's side does not take, and schedules
- * whose edge it does not take at once.
+ * test_filter.c - filters that the kernel's side does not take, and rules that are
+ * changed in place.
  *
- * Runs control's files on a struct control of its own without a packet path,
- * whose tables refuse a filter of another secret.
+ * Runs control's files on a struct control of its own (house.h), whose tables
+ * refuse a filter of another secret.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
-#include "control/internal.h"
-#include "kern/kern.h"
-
-#define A_EXAMPLE "\1a\7example"
-#define B_EXAMPLE "\1b\7example"
-
-struct house {
-	struct control c;
-	struct kern *ours, *strange;	/* the latter knows another secret */
-};
-
-static struct kern *open_kern(const struct mr_secret *secret)
-{
-	struct kern_opts o = { .mode = KERN_OFF, .pin_root = "/sys/fs/bpf/millrace-unit-control", .answers = 1024 };
-	struct kern *k = NULL;
-	struct err_at e = { 0 };
-
-	if (kern_open(&o, secret, &k, &e))
-		fail_msg("%s", e.why);
-	return k;
-}
-
-static void open_house(struct house *h)
-{
-	struct mr_secret other;
-
-	memset(h, 0, sizeof(*h));
-	strcpy(h->c.state, "/tmp/millrace-control-XXXXXX");
-	assert_non_null(mkdtemp(h->c.state));
-	memset(&h->c.secret, 7, sizeof(h->c.secret));
-	h->c.secret.fingerprint = 7;
-	other = h->c.secret;
-	other.fingerprint = 8;
-	h->ours = open_kern(&h->c.secret);
-	h->strange = open_kern(&other);
-	h->c.kern = h->ours;
-}
-
-static void close_house(struct house *h)
-{
-	static const char *const files[] = { "filter.bin", "filter.rules", "filter.sources", "filter.next", "rules.next" };
-	char path[sizeof(h->c.state) + 32];
-	unsigned i;
-
-	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", h->c.state, files[i]);
-		unlink(path);
-	}
-	assert_int_equal(rmdir(h->c.state), 0);
-	free(h->c.lists);
-	kern_close(h->ours, true);
-	kern_close(h->strange, true);
-}
-
-/* A snapshot of a configuration that has one rule for all. */
-static struct snapshot *say(const char *rule)
-{
-	struct snapshot *s = calloc(1, sizeof(*s));
-	struct config_errors errs = { 0 };
-	char text[200];
-
-	assert_non_null(s);
-	snprintf(text, sizeof(text), "server:\n  listen: [\"127.0.0.1:5300\"]\nfilter:\n  rules: [\"%s\"]\n", rule);
-	if (config_load(text, strlen(text), "test", &s->config, &errs))
-		fail_msg("%s", errs.at[0].why);
-	atomic_init(&s->refs, 1);
-	return s;
-}
-
-static enum mr_verdict_kind ask(const struct snapshot *s, const char *wire)
-{
-	struct judge_question q = { .lower = (const uint8_t *)wire, .len = (uint16_t)(strlen(wire) + 1), .qtype = 1 };
-	struct judge_result r;
-
-	judge_name(&s->judge, &q, &r);
-	return r.kind;
-}
+#include "unit/control/house.h"
 
 static void a_refused_filter_is_not_what_the_next_start_takes(void **state)
 {
-	struct snapshot *first = say("a.example"), *second = say("b.example"), *next = say("a.example");
+	struct snapshot *first, *second, *next;
 	struct err_at e = { 0 };
 	struct house h;
 
 	open_house(&h);
-	assert_int_equal(filter_compile(&h.c, first, true, &e), 0);
+	first = say(&h, RULE("a.example"));
+	second = say(&h, RULE("b.example"));
+	next = say(&h, RULE("a.example"));
+	assert_int_equal(filter_compile(&h.c, first, FEED_AS_BEFORE, &e), 0);
 	assert_int_equal(ask(first, A_EXAMPLE), MR_BLOCK);
 	h.c.kern = h.strange;
-	assert_int_equal(filter_compile(&h.c, second, true, &e), -ESTALE);
+	assert_int_equal(filter_compile(&h.c, second, FEED_AS_BEFORE, &e), -ESTALE);
+	assert_ptr_equal(h.c.snapshot, first);
 	h.c.kern = h.ours;
 	assert_true(filter_load(&h.c, next));
+	assert_ptr_equal(h.c.snapshot, next);
 	assert_int_equal(ask(next, A_EXAMPLE), MR_BLOCK);
 	assert_int_equal(ask(next, B_EXAMPLE), MR_NONE);
-	snapshot_unref(first);
 	snapshot_unref(second);
-	snapshot_unref(next);
 	close_house(&h);
 }
 
-static void an_edge_that_is_not_taken_is_tried_again(void **state)
+/* ---- in place ---- */
+
+/* Change from the snapshot in force to @next (taken); false when that takes a compilation. */
+static bool change(struct house *h, struct snapshot *next)
 {
-	struct snapshot *s = say("a.example");
+	uint32_t generation = h->c.snapshot->judge.filter.generation;
+	struct filter_edit *e = malloc(sizeof(*e));
+	int err;
+
+	assert_non_null(e);
+	err = edit_plan(&h->c, next->config, e);
+	if (err) {
+		snapshot_unref(next);
+	} else {
+		assert_int_equal(edit_make(&h->c, e, next), 0);
+		assert_ptr_equal(h->c.snapshot, next);
+		assert_int_equal(next->judge.filter.generation, generation + (e->where != FILTER_EDIT_NOTHING));
+	}
+	free(e);
+	return !err;
+}
+
+static void compile(struct house *h, const char *config)
+{
 	struct err_at e = { 0 };
-	struct sources n;
+
+	if (filter_compile(&h->c, say(h, config), FEED_AS_BEFORE, &e))
+		fail_msg("%s", e.why);
+}
+
+#define AND "\", \""
+
+static void rules_change_in_place_where_there_is_no_kernel_and_again_at_the_next_start(void **state)
+{
+	static const char *const steps[] = {
+		RULE("a.example" AND "b.example"), RULE("b.example"), RULE("b.example" AND "@@||b.example^$important"),
+		RULE("b.example" AND "@@||b.example^$important" AND "||a.example^"),
+	};
+	static const enum mr_verdict_kind a[] = { MR_BLOCK, MR_NONE, MR_NONE, MR_BLOCK };
+	static const enum mr_verdict_kind b[] = { MR_BLOCK, MR_BLOCK, MR_IMPORTANT_ALLOW, MR_IMPORTANT_ALLOW };
+	struct err_at e = { 0 };
+	struct snapshot *root;
+	struct house h;
+	unsigned i;
+
+	open_house(&h);
+	compile(&h, RULE("a.example"));
+	root = h.c.snapshot;
+	for (i = 0; i < 4; i++) {
+		assert_true(change(&h, say(&h, steps[i])));
+		/* new clients in between: they hang on the one that has the configuration, not one behind another */
+		assert_int_equal(snapshot_renew_clients(&h.c, &e), 0);
+		assert_int_equal(snapshot_renew_clients(&h.c, &e), 0);
+		assert_ptr_equal(h.c.snapshot->base->base, root);
+		assert_ptr_equal(snapshot_root(h.c.snapshot), root);
+		assert_ptr_equal(h.c.snapshot->config, h.c.snapshot->base->config);
+		assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), a[i]);
+		assert_int_equal(ask(h.c.snapshot, B_EXAMPLE), b[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		assert_true(filter_load(&h.c, say(&h, steps[i])));
+		assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), a[i]);
+		assert_int_equal(ask(h.c.snapshot, B_EXAMPLE), b[i]);
+	}
+	close_house(&h);
+}
+
+#define GROUP(rules) "groups:\n  - { name: default, rules: [\"" rules "\"] }\n"
+
+static const struct pair {
+	const char *name;
+	const char *from, *to;
+} compiled[] = {
+	{ "a pattern is compiled", RULE("a.example"), RULE("a.example" AND "/^b/") },
+	{ "a rule with a condition is compiled", RULE("a.example"), RULE("a.example" AND "||b.example^$dnstype=A") },
+	{ "several names are compiled", RULE("a.example"), RULE("a.example" AND "0.0.0.0 b.example c.example") },
+	{ "two rules at once are compiled", RULE("a.example"), RULE("a.example" AND "||b.example^" AND "||c.example^") },
+	{ "a rule in the place of another is compiled", RULE("a.example"), RULE("b.example") },
+	{ "a name with a condition is compiled", RULE("||a.example^$dnstype=A"), RULE("||a.example^$dnstype=A" AND "a.example") },
+	{ "a name that a $badfilter is about is compiled", RULE("||a.example^$badfilter"), RULE("||a.example^$badfilter" AND "||a.example^") },
+	{ "a name that a pattern matches is compiled", RULE("/^a/"), RULE("/^a/" AND "a.example") },
+	{ "what stands before a special rule is compiled", RULE("a.example" AND "||b.example^$dnstype=A"), RULE("||b.example^$dnstype=A") },
+	{ "a name of 16 labels is compiled", RULE("a.example"), RULE("a.example" AND "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.example") },
+	{ "a rule of a group is compiled", RULE("a.example") GROUP("c.example"), RULE("a.example") GROUP("c.example" AND "b.example") },
+	{ "the first rule of a group is compiled", RULE("a.example"), RULE("a.example") GROUP("b.example") },
+	{ "a rule that moves into a group is compiled", RULE("a.example" AND "b.example") GROUP("c.example"),
+	  RULE("a.example") GROUP("c.example" AND "b.example") },
+	{ "a name that a $badfilter of a group is about is compiled", RULE("a.example") GROUP("||b.example^$badfilter"),
+	  RULE("a.example" AND "||b.example^") GROUP("||b.example^$badfilter") },
+};
+
+static void test_compiled(void **state)
+{
+	const struct pair *p = *state;
 	struct house h;
 
 	open_house(&h);
-	assert_int_equal(filter_compile(&h.c, s, true, &e), 0);
-	sources_number(s->config, &n);
-	h.c.snapshot = s;
-	/* as if the schedule had been over, in the judge and in the kernel */
-	atomic_store(&s->judge.group[0].uses[n.rules], 0);
-	memset(s->owned.verdicts, 0, s->judge.filter.unit->sets * sizeof(*s->owned.verdicts));
-	assert_int_equal(ask(s, A_EXAMPLE), MR_NONE);
-	h.c.kern = h.strange;		/* which has no filter yet */
-	schedule_edge(&h.c, schedule_now_s());
-	assert_true(h.c.verdicts_stale);
-	assert_int_equal(ask(s, A_EXAMPLE), MR_NONE);
-	h.c.kern = h.ours;
-	schedule_edge(&h.c, schedule_now_s());
-	assert_false(h.c.verdicts_stale);
-	assert_int_equal(ask(s, A_EXAMPLE), MR_BLOCK);
-	snapshot_unref(s);
+	compile(&h, p->from);
+	assert_false(change(&h, say(&h, p->to)));
 	close_house(&h);
 }
+
+static void a_rule_for_all_changes_beside_those_of_a_group(void **state)
+{
+	struct house h;
+
+	open_house(&h);
+	compile(&h, RULE("b.example") GROUP("||a.example^$important"));
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_IMPORTANT_BLOCK);
+	assert_true(change(&h, say(&h, RULE("b.example" AND "@@||a.example^$important") GROUP("||a.example^$important"))));
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_IMPORTANT_ALLOW);
+	assert_true(change(&h, say(&h, RULE("b.example") GROUP("||a.example^$important"))));
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_IMPORTANT_BLOCK);
+	close_house(&h);
+}
+
+static void a_rule_with_which_something_comes_back_is_compiled(void **state)
+{
+	struct house h;
+
+	open_house(&h);
+	compile(&h, RULE("a.example"));
+	assert_int_equal(left_outs_add(&h.c.left_out, "rewrite", "c.example", "managed by file", CONFIG_FROM_STATE), 0);
+	assert_false(change(&h, say(&h, RULE("a.example" AND "b.example"))));
+	/* it stays out */
+	assert_int_equal(left_outs_add(&h.c.left_out_next, "rewrite", "c.example", "managed by file", CONFIG_FROM_STATE), 0);
+	assert_true(change(&h, say(&h, RULE("a.example" AND "b.example"))));
+	left_outs_done(&h.c.left_out);
+	left_outs_done(&h.c.left_out_next);
+	close_house(&h);
+}
+
+static void so_many_changes_in_place_are_followed_by_a_compilation(void **state)
+{
+	static const unsigned edits[] = { 1024, EDITS_NONE };
+	struct house h;
+	unsigned i;
+
+	open_house(&h);
+	for (i = 0; i < 2; i++) {
+		compile(&h, RULE("a.example"));
+		h.c.edits = edits[i];
+		assert_false(change(&h, say(&h, RULE("a.example" AND "b.example"))));
+		compile(&h, RULE("a.example" AND "b.example"));
+		assert_int_equal(h.c.edits, 0);
+	}
+	close_house(&h);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_refused_filter_is_not_what_the_next_start_takes),
-		cmocka_unit_test(an_edge_that_is_not_taken_is_tried_again),
-	};
+	struct CMUnitTest tests[COUNT(compiled) + 8];
+	size_t n = 0, i;
 
-	return cmocka_run_group_tests_name("control filter", tests, NULL, NULL);
+	for (i = 0; i < COUNT(compiled); i++)
+		tests[n++] = (struct CMUnitTest){ compiled[i].name, test_compiled, NULL, NULL, (void *)&compiled[i] };
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(rules_change_in_place_where_there_is_no_kernel_and_again_at_the_next_start);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_rule_for_all_changes_beside_those_of_a_group);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_rule_with_which_something_comes_back_is_compiled);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(so_many_changes_in_place_are_followed_by_a_compilation);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_refused_filter_is_not_what_the_next_start_takes);
+	return _cmocka_run_group_tests("control filter", tests, n, NULL, NULL);
 }

@@ -225,7 +225,7 @@ static const struct response_case {
 	{ "HTTPS", "a.test", DNS_HTTPS, 0, 0, "a.test. 9 IN HTTPS 1 . alpn=h2\n", "", &plain, 0, SAME, SAME, 9, false,
 	  false },
 	{ "SVCB alias", "a.test", DNS_SVCB, 0, 0, "a.test. 9 IN SVCB 0 s.a.test.\n", "", &plain, 0, SAME, SAME, 9,
-	  false, false },
+	  false, true },
 	{ "CAA", "a.test", 257, 0, 0, "a.test. 9 IN CAA 0 issue \"ca.test\"\n", "", &plain, 0, SAME, SAME, 9, false,
 	  false },
 	{ "DS", "a.test", DNS_DS, 0, 0,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_local.c - answers of our own, aliases before answers of others, and what answers lead to. */
-#include <arpa/inet.h>
+/* test_local.c - answers of our own, and aliases before answers of others. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,84 +146,10 @@ static void an_alias_alone_is_a_cname(void **state)
 	dns_answer_unref(a);
 }
 
-/* ---- leads ---- */
-
-static const struct lead_case {
-	const char *name;
-	uint16_t qtype;
-	const char *answer;
-	const char *want;
-} lead_cases[] = {
-	{ "an address", DNS_A, "q.test. 300 IN A 192.0.2.1\n", "192.0.2.1 " },
-	{ "an IPv6 address", DNS_AAAA, "q.test. 300 IN AAAA 2001:db8::1\n", "2001:db8::1 " },
-	{ "links come lower-cased, in order", DNS_A,
-	  "q.test. 300 IN CNAME Up.Test.\nup.test. 300 IN CNAME c.example.\nc.example. 300 IN A 192.0.2.1\n",
-	  "up.test c.example 192.0.2.1 " },
-	{ "hints of a service binding", DNS_HTTPS,
-	  "q.test. 300 IN HTTPS 1 . alpn=h2 ipv4hint=192.0.2.1,192.0.2.2 ipv6hint=2001:db8::1\n",
-	  "192.0.2.1 192.0.2.2 2001:db8::1 " },
-	{ "a text leads nowhere", DNS_TXT, "q.test. 300 IN TXT \"192.0.2.1\"\n", "" },
-};
-
-struct seen {
-	char text[512];
-	unsigned left;			/* stop at that many */
-};
-
-static bool see(const struct dns_lead *lead, void *arg)
-{
-	struct seen *s = arg;
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	char buf[DNS_NAME_TEXT_MAX];
-
-	if (lead->name)
-		dns_name_text(lead->name, buf, sizeof(buf));
-	else if (!memcmp(lead->ip, mapped, 12))
-		inet_ntop(AF_INET, lead->ip + 12, buf, sizeof(buf));
-	else
-		inet_ntop(AF_INET6, lead->ip, buf, sizeof(buf));
-	snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text), "%.250s ", buf);
-	return !--s->left;
-}
-
-static struct dns_answer *answer_of(uint16_t qtype, const char *answer)
-{
-	struct dns_key key = make_key("q.test", qtype, 0);
-	static uint8_t msg[MAKE_SIZE];
-	struct dns_answer *a;
-
-	assert_int_equal(dns_answer_from_response(msg, make_response(msg, "q.test", qtype, 0, answer, ""), &key, &plain,
-						  BORN, &a), 0);
-	return a;
-}
-
-static void answer_leads_to(void **state)
-{
-	const struct lead_case *t = *state;
-	struct dns_answer *a = answer_of(t->qtype, t->answer);
-	struct seen s = { .left = 100 };
-
-	assert_int_equal(dns_answer_leads(a, see, &s), 0);
-	assert_string_equal(s.text, t->want);
-	dns_answer_unref(a);
-}
-
-static void looking_ends_when_told(void **state)
-{
-	struct dns_answer *a = answer_of(DNS_A, lead_cases[2].answer);
-	struct seen s = { .left = 2 };
-
-	assert_int_equal(dns_answer_leads(a, see, &s), 1);
-	assert_string_equal(s.text, "up.test c.example ");
-	dns_answer_unref(a);
-}
-
 int main(void)
 {
 	ROWS_ADD(local_cases, local_answer_says);
 	ROWS_ADD(alias_cases, alias_says);
 	rows_add("an_alias_alone_is_a_cname", an_alias_alone_is_a_cname, NULL);
-	ROWS_ADD(lead_cases, answer_leads_to);
-	rows_add("looking_ends_when_told", looking_ends_when_told, NULL);
 	return rows_run("dns/local");
 }

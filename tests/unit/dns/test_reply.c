@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
+#include "dns/local.h"
 #include "dns/name.h"
 #include "dns/reply.h"
 #include "dns/wire.h"
@@ -403,6 +404,72 @@ static void run_why(void **state)
 		assert_memory_equal(out + start + 9, c->option, c->len);
 }
 
+/* An answer in the place of a blocked one has the same OPT, behind its own body. */
+static void run_instead(void **state)
+{
+	const struct why_case *c = *state;
+	struct dns_block block = { .mode = MR_BLOCK_NULL, .ttl = 60, .ede = c->ede };
+	struct dns_record record = { DNS_A, 4, (const uint8_t *)"\xc0\0\2\7" };
+	struct dns_key key = make_key("www.nl", DNS_A, 0);
+	uint8_t ask[512], out[512];
+	struct dns_query q = make_query_view(ask, "wWw.nl", DNS_A, c->edns, false);
+	size_t start = DNS_HEADER + q.question_len + sizeof(struct mr_rr_a);
+	struct dns_answer *a;
+	struct mr_ede text;
+	int len;
+
+	assert_int_equal(dns_answer_local(&key, 0, &record, 1, 60, NOW, &a), 0);
+	if (c->list)
+		mr_ede_render(&text, c->list);
+	len = dns_reply_instead(&q, a, &block, c->list ? &text : NULL, &udp, NOW, out, sizeof(out));
+	assert_int_equal(len, start + (c->option ? 9 + c->len : 0));
+	if (c->option)
+		assert_memory_equal(out + start + 9, c->option, c->len);
+	assert_int_equal(out[7], 1);
+	dns_answer_unref(a);
+}
+
+/* Room for the body and an OPT with the code, one octet less than with the text; then one less than that. */
+static void a_text_goes_before_the_answer_does(void **state)
+{
+	static const struct dns_block block = { .mode = MR_BLOCK_NULL, .ede = MR_BLOCK_EDE_TEXT };
+	struct dns_key key = make_key("www.nl", DNS_A, 0);
+	struct dns_record record[40];
+	uint8_t ask[512], out[1500];
+	struct dns_query q = make_query_view(ask, "www.nl", DNS_A, true, false);
+	struct dns_answer *a;
+	struct mr_ede text;
+	unsigned i;
+
+	for (i = 0; i < 40; i++)
+		record[i] = (struct dns_record){ DNS_A, 4, (const uint8_t *)"\xc0\0\2\7" };
+	assert_int_equal(dns_answer_local(&key, 0, record, 40, 60, NOW, &a), 0);
+	mr_ede_render(&text, "ads");
+	q.edns.size = (uint16_t)(DNS_HEADER + q.question_len + a->body_len + 11 + 9);
+	assert_int_equal(dns_reply_instead(&q, a, &block, &text, &udp, NOW, out, sizeof(out)), q.edns.size);
+	assert_octets(out + q.edns.size - 3, W("ads"));
+	q.edns.size -= 1;
+	assert_int_equal(dns_reply_instead(&q, a, &block, &text, &udp, NOW, out, sizeof(out)), q.edns.size - 2);
+	assert_false(out[2] & 2);
+	q.edns.size -= 3;
+	assert_int_equal(dns_reply_instead(&q, a, &block, &text, &udp, NOW, out, sizeof(out)), 24 + 11 + 6);
+	assert_true(out[2] & 2);
+	dns_answer_unref(a);
+}
+
+static void an_error_of_its_own_is_said_first(void **state)
+{
+	static const struct dns_block block = { .ede = MR_BLOCK_EDE_CODE };
+	struct dns_key key = make_key("www.nl", DNS_A, 0);
+	struct dns_answer *a = dns_answer_empty(&key, DNS_SERVFAIL, DNS_EDE_NO_REACHABLE, 5, NOW);
+	uint8_t ask[512], out[512];
+	struct dns_query q = make_query_view(ask, "www.nl", DNS_A, true, false);
+
+	assert_int_equal(dns_reply_instead(&q, a, &block, NULL, &udp, NOW, out, sizeof(out)), 24 + 17);
+	assert_octets(out + 24, W("\0\0\x29\x04\xd0\0\0\0\0\0\6\0\x0f\0\2\0\x16"));
+	dns_answer_unref(a);
+}
+
 static void settings_are_taken_as_they_stand(void **state)
 {
 	struct mr_block kernel = { .mode = MR_BLOCK_CUSTOM, .ede = MR_BLOCK_EDE_NONE, .ttl = 7 };
@@ -427,6 +494,9 @@ int main(void)
 {
 	add_blocked();
 	ROWS_ADD(why_cases, run_why);
+	ROWS_ADD(why_cases, run_instead);
+	rows_add("a text goes before the answer does", a_text_goes_before_the_answer_does, NULL);
+	rows_add("an error of its own is said first", an_error_of_its_own_is_said_first, NULL);
 	rows_add("settings are taken as they stand", settings_are_taken_as_they_stand, NULL);
 	ROWS_ADD(flag_cases, run_flag);
 	ROWS_ADD(age_cases, run_age);

@@ -126,6 +126,14 @@ struct dns_answer *make_cname(const char *name, const char *target, uint32_t ttl
 	return finish(&k, DNS_NOERROR, body, put(p, ip, 4), 2, 0, now_ns);
 }
 
+struct dns_answer *make_https(const char *name, const char *target, uint32_t ttl, uint64_t now_ns)
+{
+	struct dns_key k = make_key(name, DNS_HTTPS), t = make_key(target, DNS_A);
+	uint8_t body[512], *p = put_head(body, DNS_HTTPS, ttl, 2U + t.name_len);
+
+	return finish(&k, DNS_NOERROR, body, put(put16(p, 0), t.name, t.name_len), 1, 0, now_ns);
+}
+
 struct filter *make_filter(const struct mr_secret *s, unsigned count)
 {
 	struct filter_builder *b = filter_builder_new(s);

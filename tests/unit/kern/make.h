@@ -25,6 +25,8 @@ struct dns_answer *make_a(const char *name, uint32_t ttl, uint64_t now_ns);
 struct dns_answer *make_txt(const char *name, unsigned octets, uint32_t ttl, uint64_t now_ns);
 struct dns_answer *make_nxdomain(const char *name, uint32_t ttl, uint64_t now_ns);
 struct dns_answer *make_cname(const char *name, const char *target, uint32_t ttl, uint64_t now_ns);
+/* An HTTPS record in alias form. */
+struct dns_answer *make_https(const char *name, const char *target, uint32_t ttl, uint64_t now_ns);
 struct dns_answer *make_many(const char *name, unsigned records, uint32_t ttl, uint64_t now_ns);
 
 /* A filter of @count names "<prefix><i>.example" that are blocked with all below, and "blocked.example". */

@@ -419,13 +419,18 @@ static const struct chain_case {
 	const char *name;
 	const char *target;
 	unsigned sets;
+	struct dns_answer *(*make)(const char *name, const char *target, uint32_t ttl, uint64_t now_ns);
+	uint16_t type;
 } chain_cases[] = {
-	{ "a link in the filter leaves its set",                  "n3.example", 1 },
-	{ "a link below a filtered name leaves its set",          "a.b.n3.example", 1 },
-	{ "a link above a filtered name leaves none",             "example", 0 },
+	{ "a link in the filter leaves its set",                  "n3.example", 1, make_cname, DNS_A },
+	{ "a link below a filtered name leaves its set",          "a.b.n3.example", 1, make_cname, DNS_A },
+	{ "a link above a filtered name leaves none",             "example", 0, make_cname, DNS_A },
 	{ "a link of more labels than the kernel's leaves its set too",
-	  "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.n3.example", 1 },
-	{ "a link that nobody filters leaves none",               "fine.example", 0 },
+	  "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.n3.example", 1, make_cname, DNS_A },
+	{ "a link that nobody filters leaves none",               "fine.example", 0, make_cname, DNS_A },
+	{ "a target of HTTPS in the filter leaves its set",       "n3.example", 1, make_https, DNS_HTTPS },
+	{ "a target of HTTPS below a filtered name leaves it",    "a.n3.example", 1, make_https, DNS_HTTPS },
+	{ "a target of HTTPS that nobody filters leaves none",    "fine.example", 0, make_https, DNS_HTTPS },
 };
 
 static void run_chain(void **state)
@@ -434,15 +439,44 @@ static void run_chain(void **state)
 	struct table *t = table_new(100);
 	struct mr_answer *s;
 
-	put(t, make_cname("www.example", c->target, 300, NOW));
-	s = slot_of(t, "www.example", DNS_A);
+	put(t, c->make("www.example", c->target, 300, NOW));
+	s = slot_of(t, "www.example", c->type);
 	assert_non_null(s);
 	assert_true(s->flags & MR_ANSWER_CHAIN);
 	assert_int_equal(s->filter_generation, 7);
 	assert_int_equal(s->chain_len, c->sets);
 	assert_int_equal(s->chain[0] != 0, c->sets);
 	t->conf.filter_generation = 8;
-	assert_false(holds(t, "www.example", DNS_A));
+	assert_false(holds(t, "www.example", c->type));
+	table_free(t);
+}
+
+static void a_target_that_is_the_owner_is_no_chain(void **state)
+{
+	struct table *t = table_new(100);
+	struct mr_answer *s;
+
+	put(t, make_https("www.example", ".", 300, NOW));
+	s = slot_of(t, "www.example", DNS_HTTPS);
+	assert_non_null(s);
+	assert_false(s->flags & MR_ANSWER_CHAIN);
+	table_free(t);
+}
+
+/* What follows a record off the chain is off it too. */
+static void a_link_of_another_name_leaves_none(void **state)
+{
+	static const uint8_t body[] = {
+		5, 'o', 't', 'h', 'e', 'r', 0, 0, DNS_CNAME, 0, DNS_IN, 0, 0, 1, 44, 0, 12,
+		2, 'n', '3', 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0,
+	};
+	struct table *t = table_new(100);
+	struct dns_key k = make_key("www.example", DNS_A);
+	struct dns_answer *a = NULL;
+
+	assert_int_equal(dns_answer_from_body(&k, DNS_NOERROR, body, sizeof(body), 1, 0, NOW, &a), 0);
+	put(t, a);
+	assert_int_equal(slot_of(t, "www.example", DNS_A)->chain_len, 0);
 	table_free(t);
 }
 
@@ -763,6 +797,8 @@ int main(void)
 		cmocka_unit_test(expired_answers_are_swept_by_later_puts),
 		cmocka_unit_test(every_way_word_leads_to_its_answer_after_a_churn),
 		cmocka_unit_test(threads_may_put_and_flush_at_once),
+		cmocka_unit_test(a_target_that_is_the_owner_is_no_chain),
+		cmocka_unit_test(a_link_of_another_name_leaves_none),
 		cmocka_unit_test(taking_over_keeps_whole_answers_and_can_flush_them),
 		cmocka_unit_test(taking_over_clears_answers_of_other_generations),
 		cmocka_unit_test(an_answer_may_be_given_behind_its_end_as_long_as_told),

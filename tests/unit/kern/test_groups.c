@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "policy/filter_edit.h"
 #include "unit/kern/lab.h"
 
 #define CLIENT "10.53.9.2"
@@ -142,65 +143,228 @@ static void the_off_form_has_groups_and_pauses(void **state)
 
 /* ---- meanings of sets --------------------------------------------------- */
 
+/* Make all sets of one group mean nothing. */
+static void say_nothing(const struct filter_view *v)
+{
+	struct kern_cell cell = { 0 };
+
+	for (; cell.at < v->unit->sets; cell.at++)
+		kern_verdicts_write(v, &cell, 1);
+}
+
 static void sets_change_their_meaning_in_place(void **state)
 {
 	struct mr_secret secret = make_secret(1);
 	struct kern *k = open_usual();
 	struct filter_view view = publish(k, 5);
-	struct mr_verdict *none = calloc(view.unit->sets, sizeof(*none));
 
 	kern_enable(k, true);
 	put_a(k, "n1.example");
-	assert_int_equal(kern_verdicts_update(k, none, 1), 0);
+	say_nothing(&view);
 	assert_int_equal(judge(&view, &secret, "n1.example"), MR_NONE);
 	assert_int_equal(ask(k, "n1.example", CLIENT).why.stat, MR_STAT_cached);
 	assert_int_equal(status_of(k).filter_generation, view.generation);
 	assert_true(holds(k, "n1.example"));
-	assert_int_equal(kern_verdicts_update(k, none, 2), -EINVAL);
 	stop(k, true);
-	free(none);
 }
 
 static void sets_change_their_meaning_in_what_was_taken_over(void **state)
 {
 	struct mr_secret secret = make_secret(1);
-	struct mr_verdict none[64] = { 0 };
 	struct kern *k = open_usual();
 	struct filter_view view;
 
 	publish(k, 5);
 	stop(k, false);
 	k = open_usual();
-	assert_int_equal(kern_verdicts_update(k, none, 1), 0);
 	assert_true(kern_filter_view(k, &view));
+	say_nothing(&view);
 	assert_int_equal(judge(&view, &secret, "n1.example"), MR_NONE);
-	stop(k, true);
-}
-
-static void without_a_filter_there_are_no_meanings_to_change(void **state)
-{
-	struct mr_verdict none[64] = { 0 };
-	struct kern *k = open_usual();
-
-	assert_int_equal(kern_verdicts_update(k, none, 1), -ENOENT);
-	stop(k, true);
-	k = open_off();
-	assert_int_equal(kern_verdicts_update(k, none, 1), -ENOENT);
 	stop(k, true);
 }
 
 static void the_off_form_changes_the_meanings_that_were_lent(void **state)
 {
 	struct mr_secret secret = make_secret(1);
-	struct mr_verdict none[64] = { 0 };
 	struct kern *k = open_off();
 	struct filter_view view = publish_off(k);
 
 	assert_int_equal(judge(&view, &secret, "n1.example"), MR_BLOCK);
-	assert_int_equal(kern_verdicts_update(k, none, 1), 0);
+	say_nothing(&view);
 	assert_int_equal(judge(&view, &secret, "n1.example"), MR_NONE);
 	stop(k, true);
 	return_lent();
+}
+
+/* ---- between two filters ------------------------------------------------ */
+
+static struct filter_view swap(struct kern *k, unsigned names, unsigned how)
+{
+	struct mr_secret secret = make_secret(1);
+	struct filter *f = make_filter(&secret, names);
+	struct mr_verdict *v = make_verdicts(f);
+	struct filter_view view;
+	struct err_at e = { 0 };
+	bool mapped = false;
+
+	if (kern_filter_swap(k, f, v, 1, how, &view, &mapped, &e))
+		fail_msg("swap: %s", e.why);
+	assert_true(mapped);
+	free(v);
+	filter_free(f);
+	return view;
+}
+
+/* A row for each way to bring a filter in: the other unit, and tables that grow. */
+static const struct swap_case {
+	const char *name;
+	unsigned names;
+} swaps[] = {
+	{ "between a swap and its end no answer is taken", 9 },
+	{ "between a swap into bigger tables and its end no answer is taken", 17000 },
+};
+
+static void test_swap(void **state)
+{
+	const struct swap_case *c = *state;
+	struct kern *k = open_usual();
+	struct filter_view view;
+
+	publish(k, 5);
+	kern_enable(k, true);
+	put_a(k, "www.stays.test");
+	view = swap(k, c->names, 0);
+	/* in force at once, and what was known before is still given */
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_blocked);
+	assert_int_equal(status_of(k).filter_generation, view.generation);
+	assert_int_equal(ask(k, "www.stays.test", CLIENT).why.stat, MR_STAT_cached);
+	put_a(k, "www.comes.test");
+	assert_false(holds(k, "www.comes.test"));
+	kern_filter_settle(k);
+	put_a(k, "www.comes.test");
+	assert_true(holds(k, "www.comes.test"));
+	kern_filter_settle(k);
+	stop(k, false);
+	k = open_usual();
+	assert_true(kern_taken_over(k));
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_blocked);
+	stop(k, true);
+}
+
+/* One of the filter's names is listed no more: an entry goes. */
+static struct filter_view edit(struct kern *k, const struct filter_view *v, unsigned names, const char *name)
+{
+	static const struct mr_verdict cells[MR_GROUPS_MAX];
+	static struct filter_edit e;
+	struct mr_secret secret = make_secret(1);
+	struct filter *f = make_filter(&secret, names);
+	struct filter_members *m = filter_members_copy(f);
+	struct dns_key key = make_key(name, DNS_A);
+	struct mr_name n = { .len = key.name_len };
+	struct filter_change ch = { .subtree = true, .before = 1U << FILTER_BLOCK };
+	struct filter_view view;
+
+	assert_non_null(m);
+	memcpy(n.text, key.name, key.name_len);
+	assert_int_equal(mr_name_hash(&n, &secret), 0);
+	ch.hash = &n.hash[n.labels];
+	ch.depth = n.labels;
+	assert_int_equal(filter_edit_plan(v, m, &ch, &e), 0);
+	filter_edit_members(&e, m);
+	assert_int_equal(kern_filter_edit(k, &e, cells, &view), 0);
+	filter_members_free(m);
+	filter_free(f);
+	return view;
+}
+
+static const struct swap_case edits[] = {
+	{ "an entry changes between a swap and its end, which still takes no answer", 9 },
+	{ "an entry changes between a swap into bigger tables and its end", 17000 },
+};
+
+static void test_edit(void **state)
+{
+	const struct swap_case *c = *state;
+	struct kern *k = open_usual();
+	struct filter_view swapped, edited;
+	struct dns_answer *older;
+
+	publish(k, 5);
+	kern_enable(k, true);
+	swapped = swap(k, c->names, 0);
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_blocked);
+	edited = edit(k, &swapped, c->names, "n7.example");
+	assert_int_equal(edited.generation, swapped.generation + 1);
+	assert_int_equal(status_of(k).filter_generation, edited.generation);
+	assert_int_not_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_blocked);
+	assert_int_equal(ask(k, "n8.example", CLIENT).why.stat, MR_STAT_blocked);
+	put_a(k, "n7.example");
+	assert_false(holds(k, "n7.example"));
+	kern_filter_settle(k);
+	/* then those of the new generation alone */
+	older = make_a("n7.example", 300, clock_coarse_ns());
+	kern_answer_put(k, older, false, swapped.generation, true, clock_coarse_ns());
+	dns_answer_unref(older);
+	assert_false(holds(k, "n7.example"));
+	put_a(k, "n7.example");
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_cached);
+	/* nothing is owed for a change in place: answers are taken at once */
+	edited = edit(k, &edited, c->names, "n8.example");
+	put_a(k, "n8.example");
+	assert_int_equal(ask(k, "n8.example", CLIENT).why.stat, MR_STAT_cached);
+	stop(k, true);
+}
+
+static const struct swap_case forgets[] = {
+	{ "a swap forgets answers at once", 9 },
+	{ "a swap into bigger tables forgets answers at once", 17000 },
+};
+
+static void test_forget(void **state)
+{
+	const struct swap_case *c = *state;
+	struct kern *k = open_usual();
+
+	publish(k, 5);
+	kern_enable(k, true);
+	put_a(k, "www.goes.test");
+	assert_int_equal(ask(k, "www.goes.test", CLIENT).why.stat, MR_STAT_cached);
+	swap(k, c->names, KERN_FORGET);
+	assert_int_equal(ask(k, "www.goes.test", CLIENT).why.stat, MR_STAT_pass_generation);
+	kern_filter_settle(k);
+	put_a(k, "www.goes.test");
+	assert_int_equal(ask(k, "www.goes.test", CLIENT).why.stat, MR_STAT_cached);
+	stop(k, true);
+}
+
+static const struct swap_case holds_all[] = {
+	{ "what changes with a filter is seen together with it", 9 },
+	{ "what changes with a filter in bigger tables is seen together with it", 17000 },
+};
+
+static void test_hold(void **state)
+{
+	const struct swap_case *c = *state;
+	struct kern *k = open_usual();
+
+	publish(k, 5);
+	kern_enable(k, true);
+	assert_false(kern_groups_differ(k, &nxdomain, 0));
+	assert_true(kern_groups_differ(k, &nxdomain, 1));
+	swap(k, c->names, KERN_HOLD);
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_pass_disabled);
+	kern_groups_publish(k, &nxdomain, 1);
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_pass_disabled);
+	kern_release(k);
+	assert_int_equal(rcode_of(k, "n7.example"), DNS_NXDOMAIN);
+	assert_false(kern_groups_differ(k, &nxdomain, 1));
+	kern_filter_settle(k);
+	/* nothing is held that was off before */
+	kern_enable(k, false);
+	swap(k, c->names, KERN_HOLD);
+	kern_release(k);
+	assert_int_equal(ask(k, "n7.example", CLIENT).why.stat, MR_STAT_pass_disabled);
+	stop(k, true);
 }
 
 /* ---- names of sources --------------------------------------------------- */
@@ -389,7 +553,7 @@ static void a_chain_with_a_blocked_link_is_blocked_in_the_kernel(void **state)
 int main(void)
 {
 	struct CMUnitTest tests[32];
-	size_t n = 0;
+	size_t n = 0, i;
 
 	TEST(a_group_blocks_as_it_was_published);
 	TEST(a_pause_is_seen_in_both_worlds_and_ends);
@@ -398,8 +562,11 @@ int main(void)
 	TEST(the_off_form_has_groups_and_pauses);
 	TEST(sets_change_their_meaning_in_place);
 	TEST(sets_change_their_meaning_in_what_was_taken_over);
-	TEST(without_a_filter_there_are_no_meanings_to_change);
 	TEST(the_off_form_changes_the_meanings_that_were_lent);
+	ROWS(swaps, test_swap);
+	ROWS(edits, test_edit);
+	ROWS(forgets, test_forget);
+	ROWS(holds_all, test_hold);
 	TEST(names_come_into_force_with_the_next_filter);
 	TEST(the_off_form_has_names);
 	TEST(a_mac_takes_force_at_once_and_goes);

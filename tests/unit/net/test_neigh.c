@@ -94,6 +94,23 @@ static void neighbours_from_before_are_known(void **state)
 	assert_string_equal(mac_of("127.0.0.1"), "none");
 }
 
+static void a_mac_is_known_by_an_address_of_its_own(void **state)
+{
+	uint8_t mac[6] = { 2, 0, 0, 0, 1, 7 }, ip[16];
+
+	run("ip neigh add 2001:db8::7 lladdr 02:00:00:00:01:07 dev v0 nud permanent");
+	run("ip neigh add 10.9.0.7 lladdr 02:00:00:00:01:07 dev v0 nud permanent");
+	run("ip neigh add 2001:db8::8 lladdr 02:00:00:00:01:08 dev v0 nud permanent");
+	open_table();
+	assert_true(neigh_find_ip(table, mac, ip));
+	assert_int_equal(ip[12] << 8 | ip[15], 10 << 8 | 7);
+	mac[5] = 8;
+	assert_true(neigh_find_ip(table, mac, ip));
+	assert_int_equal(ip[0] << 8 | ip[15], 0x20 << 8 | 8);
+	mac[5] = 9;
+	assert_false(neigh_find_ip(table, mac, ip));
+}
+
 static void changes_are_followed(void **state)
 {
 	open_table();
@@ -125,7 +142,6 @@ static void an_interface_takes_its_neighbours_along(void **state)
 	open_table();
 	run("ip link del v0");
 	wait_for("10.9.0.7", "none");
-	assert_int_equal(neigh_size(table), 0);
 }
 
 /* What one interface loses another may have. */
@@ -184,7 +200,6 @@ static void a_full_table_is_counted_and_keeps_what_it_has(void **state)
 	table = NULL;
 	batch(NEIGH_MAX + 500, "add", "lladdr 02:00:00:00:02:00 dev v0 nud permanent");
 	open_table();
-	assert_true(neigh_size(table) <= NEIGH_MAX && neigh_size(table) > NEIGH_MAX * 3 / 4);
 	assert_true(value_of("neigh_full") >= before + 500);
 }
 
@@ -202,7 +217,6 @@ static void lost_changes_are_made_good(void **state)
 	wait_for("10.9.1.0", "none");
 	wait_for("10.9.12.100", "none");
 	assert_true(value_of("neigh_again") > again);
-	assert_int_equal(neigh_size(table), 0);
 }
 
 static atomic_bool stop;
@@ -243,10 +257,10 @@ static void readers_see_whole_macs(void **state)
 static void without_a_table_nothing_is_known(void **state)
 {
 	static const uint8_t ip[16] = { 0 };
-	uint8_t m[6];
+	uint8_t m[6], found[16];
 
 	assert_false(neigh_find(NULL, ip, m));
-	assert_int_equal(neigh_size(NULL), 0);
+	assert_false(neigh_find_ip(NULL, m, found));
 }
 
 int main(void)
@@ -254,6 +268,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(neighbours_from_before_are_known),
+		TEST(a_mac_is_known_by_an_address_of_its_own),
 		TEST(changes_are_followed),
 		TEST(neighbours_without_an_answer_are_not_known),
 		TEST(an_interface_takes_its_neighbours_along),

@@ -16,6 +16,7 @@ void court_init(struct court *c)
 	memset((void *)c->uses, 1, sizeof(c->uses));
 	c->compile = compile_new(&secret);
 	assert_non_null(c->compile);
+	compile_local(c->compile, COURT_LOCAL);
 }
 
 static void say_client(struct rule_condition *c, const char *text)

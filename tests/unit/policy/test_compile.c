@@ -2,6 +2,7 @@
 /*
  * test_compile.c - texts in, a filter with its rules out, as files and back.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -59,6 +60,60 @@ static void list_counts_what_it_has_twice(void **state)
 	free(r);
 }
 
+/* @n lines of "address nN.sink.example", then @others of another address. */
+static char *sink_list(const char *form, unsigned n, unsigned others, size_t *ret_size)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, ret_size);
+	unsigned i;
+
+	assert_non_null(f);
+	fputs("# a list\n127.0.0.1 localhost\n", f);
+	for (i = 0; i < n; i++)
+		fprintf(f, form, i);
+	for (i = 0; i < others; i++)
+		fprintf(f, "10.0.%u.%u other%u.example\n", i / 250, i % 250 + 1, i);
+	fclose(f);
+	return text;
+}
+
+static const struct sunk {
+	const char *name, *form, *sink;
+	unsigned lines, others;
+	bool allow, is_sink;
+} sunks[] = {
+	{ "200,000 names on one address are blocked", "192.168.1.1 n%u.sink.example\n", "::ffff:192.168.1.1", 200000, 5, false, true },
+	{ "a sink of IPv6", "fd00::1 n%u.sink.example\n", "fd00::1", 2000, 0, false, true },
+	{ "a sink of dnsmasq", "address=/n%u.sink.example/10.0.0.1\n", "::ffff:10.0.0.1", 2000, 0, false, true },
+	{ "a thousand names are no sink", "192.168.1.1 n%u.sink.example\n", "", 1000, 0, false, false },
+	{ "one more are", "192.168.1.1 n%u.sink.example\n", "::ffff:192.168.1.1", 1001, 0, false, true },
+	{ "nine tenths of the lines are no sink", "192.168.1.1 n%u.sink.example\n", "", 1800, 199, false, false },
+	{ "one more of them are", "192.168.1.1 n%u.sink.example\n", "::ffff:192.168.1.1", 1801, 199, false, true },
+	{ "a list of what is allowed needs no sink", "192.168.1.1 n%u.sink.example\n", "", 2000, 0, true, false },
+};
+
+static void sink_of_a_list_is_found(void **state)
+{
+	struct list_report *r = calloc(1, sizeof(*r));
+	const struct sunk *t = *state;
+	struct compile *c = compile_new(&secret);
+	struct in6_addr want = { 0 };
+	size_t size;
+	char *text = sink_list(t->form, t->lines, t->others, &size);
+
+	assert_int_equal(compile_list(c, 0, text, size, LIST_AUTO, t->allow, r), 0);
+	assert_int_equal(r->sunk, t->is_sink ? t->lines : 0);
+	assert_int_equal(r->exact + r->subtree, t->is_sink ? t->lines : 0);
+	assert_int_equal(r->rewrite, t->allow ? 0 : t->is_sink ? t->others : t->lines + t->others);
+	assert_int_equal(r->skipped[LIST_SKIP_full], 0);
+	if (t->is_sink)
+		assert_int_equal(inet_pton(AF_INET6, t->sink, &want), 1);
+	assert_memory_equal(r->sink, &want, sizeof(want));
+	compile_free(c);
+	free(text);
+	free(r);
+}
+
 static const struct written {
 	const char *name, *text;
 	int err;
@@ -71,9 +126,25 @@ static const struct written {
 	{ "comment as a rule", "! nothing", -EINVAL, "comment" },
 	{ "rule for page elements", "example.com##.ad", -EINVAL, "page elements" },
 	{ "no name", "no_name_", -EINVAL, "single label" },
-	{ "pattern that does not compile", "/ads(/", -EINVAL, "does not compile" },
+	{ "pattern that does not compile", "/ads(/", -EINVAL, "column 6, the end: missing closing parenthesis" },
 	{ "pattern is a rule", "/^ads[0-9]+\\./", 0, NULL },
 	{ "rule with a modifier that is not known", "||ads.example^$third-party", -EINVAL, "not known" },
+	{ "the modifier that is not known is named", "||ads.example^$important,third-party", -EINVAL, "column 26, \"third-party\": " },
+	{ "modifiers that there are are named", "||ads.example^$x", -EINVAL, "expected important, badfilter, dnsrewrite=, dnstype=" },
+	{ "a modifier without a value wants none", "||ads.example^$important=1", -EINVAL, "column 16, \"important=1\": " },
+	{ "a bad value names its modifier", "||ads.example^$dnstype=FOO", -EINVAL, "expected dnstype= once, with types" },
+	{ "a bad rewrite says what may be answered", "||ads.example^$dnsrewrite=BAD", -EINVAL, "column 16, \"dnsrewrite=BAD\": a rewrite" },
+	{ "the octet that no name has is named", "||example.com/path", -EINVAL, "column 14, \"/\": " },
+	{ "the octet is named in a bare name too", "ads.exa%mple", -EINVAL, "column 8, \"%\": " },
+	{ "an empty label is named", "a..b.example", -EINVAL, "column 3, \".\": not a name" },
+	{ "a label with a hyphen in front is named", "a.-b.example", -EINVAL, "column 3, \"-b\": " },
+	{ "a top label of digits is named", "||a.1^", -EINVAL, "column 5, \"1\": " },
+	{ "a single label is told what to write", "ads", -EINVAL, "expected a name of two labels or more, or \"||name^\"" },
+	{ "the place in a pattern is named", "/ads[0-9/", -EINVAL, "column 9, the end: missing terminating ]" },
+	{ "an expression about paths is named", "/ads\\/x/", -EINVAL, "column 1, \"/ads\\/x/\": " },
+	{ "an address is told from a name", "192.0.2.1", -EINVAL, "column 1, \"192.0.2.1\": an address" },
+	{ "a name behind an address has its column", "0.0.0.0 ads", -EINVAL, "column 9, \"ads\": " },
+	{ "nothing behind an exception's mark is named", "@@", -EINVAL, "column 3, the end: " },
 	{ "rewrite is a rule", "||ads.example^$dnsrewrite=192.0.2.1", 0, NULL },
 	{ "two lines", "a.example\nb.example", -EINVAL, "one line" },
 };
@@ -451,7 +522,7 @@ static void line_is_found(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[10 + COUNT_OF(written) + COUNT_OF(lines)] = {
+	static struct CMUnitTest tests[11 + COUNT_OF(written) + COUNT_OF(lines) + COUNT_OF(sunks)] = {
 		cmocka_unit_test(list_counts_what_it_has_twice),
 		cmocka_unit_test(items_out_of_bounds_are_refused),
 		cmocka_unit_test(what_a_source_says_twice_is_told),
@@ -464,10 +535,12 @@ int main(void)
 		cmocka_unit_test(hostile_patterns_end_and_the_names_left_are_asked_about),
 		cmocka_unit_test(damaged_rules_are_refused),
 	};
-	size_t n = 10, i;
+	size_t n = 11, i;
 
 	for (i = 0; i < COUNT_OF(written); i++)
 		tests[n++] = (struct CMUnitTest){ written[i].name, rule_is_read, NULL, NULL, (void *)&written[i] };
+	for (i = 0; i < COUNT_OF(sunks); i++)
+		tests[n++] = (struct CMUnitTest){ sunks[i].name, sink_of_a_list_is_found, NULL, NULL, (void *)&sunks[i] };
 	for (i = 0; i < COUNT_OF(lines); i++)
 		tests[n++] = (struct CMUnitTest){ lines[i].name, line_is_found, NULL, NULL, (void *)&lines[i] };
 	return _cmocka_run_group_tests("compile", tests, n, begin, end);

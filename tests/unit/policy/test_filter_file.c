@@ -71,7 +71,10 @@ static const struct damage {
 	{ "Bloom words that are not there", AT(unit.bloom_mask), 0xffff, -EBADMSG, "bytes long" },
 	{ "no set at all", AT(unit.sets), 0, -EBADMSG, "0 sets" },
 	{ "too many sets", AT(unit.sets), MR_SETS_MAX, -EBADMSG, "16384 sets" },
-	{ "sets that have no members", AT(unit.sets), 2, -EBADMSG, "the sets have" },
+	{ "sets that have no members", AT(sets), 2, -EBADMSG, "2 sets are the kernel's" },
+	{ "sets beyond the kernel's without a folded name", AT(unit.sets), 2, -EBADMSG, "0 folded names, 2 of" },
+	{ "folded names that are not there", AT(folded), 1, -EBADMSG, "bytes long" },
+	{ "folded names beyond all bounds", AT(folded), FILTER_FOLDED_MAX + 1, -EBADMSG, "1048577 folded names" },
 	{ "stash over its bound", AT(unit.stash_count), 17, -EBADMSG, "in the stash" },
 	{ "a base", AT(unit.bucket_base), 1, -EBADMSG, "a base is not 0" },
 	{ "a base of Bloom words", AT(unit.bloom_base), 1, -EBADMSG, "a base is not 0" },
@@ -128,11 +131,49 @@ static void wild_sets_are_refused(void **state)
 	for (i = 0; i < COUNT_OF(wild); i++) {
 		memcpy(copy, image, size);
 		h = (struct filter_header *)copy;
-		l = filter_layout(h->unit.bucket_mask + 1ULL, h->unit.bloom_mask + 1ULL, h->unit.sets, h->members);
+		l = filter_layout(h);
 		memcpy(copy + (wild[i].members ? l.members : l.set_at) + wild[i].at, &wild[i].value, 4);
 		h->sum = filter_sum(copy, size);
 		spill(copy, size);
 		assert_int_equal(try_open(NULL), -EBADMSG);
+	}
+	free(image);
+	free(copy);
+}
+
+/* Rows of folded names, with a right sum: what is searched, and followed to a set. */
+static void wild_folded_names_are_refused(void **state)
+{
+	struct filter_builder *b = build_entries();
+	struct filter_header *h;
+	struct filter_folded *row;
+	uint8_t *image, *copy;
+	size_t size;
+	unsigned i;
+
+	filter_limits.sets = 3;
+	filter_free(compile(b, NULL));
+	filter_limits.sets = MR_SET_ASK;
+	filter_builder_free(b);
+	image = slurp(&size);
+	copy = malloc(size);
+	assert_non_null(copy);
+	for (i = 0; i < 7; i++) {
+		memcpy(copy, image, size);
+		h = (struct filter_header *)copy;
+		assert_true(h->folded > 4 && h->unit.sets == 3 && h->sets > 4);
+		row = (struct filter_folded *)(copy + filter_layout(h).folded);
+		switch (i) {
+		case 1: row[2].set = 2; break;		/* the kernel's */
+		case 2: row[2].set = h->sets; break;
+		case 3: row[1].h0 = row[2].h0 + 1; break;
+		case 4: row[1].h0 = row[2].h0; row[1].h1 = row[2].h1 + 1; break;
+		case 5: row[0].pad = 1; break;
+		case 6: h->untold = 7; break;
+		}
+		h->sum = filter_sum(copy, size);
+		spill(copy, size);
+		assert_int_equal(try_open(NULL), i % 6 ? -EBADMSG : 0);
 	}
 	free(image);
 	free(copy);
@@ -233,15 +274,16 @@ static void builder_can_write_twice(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[6 + COUNT_OF(damages)] = {
+	static struct CMUnitTest tests[7 + COUNT_OF(damages)] = {
 		cmocka_unit_test(wild_sets_are_refused),
+		cmocka_unit_test(wild_folded_names_are_refused),
 		cmocka_unit_test(every_flipped_bit_is_seen),
 		cmocka_unit_test(cut_and_long_files_are_refused),
 		cmocka_unit_test(absent_file_and_folder_are_told_apart),
 		cmocka_unit_test(failed_write_leaves_the_old_file),
 		cmocka_unit_test(builder_can_write_twice),
 	};
-	size_t n = 6, i;
+	size_t n = 7, i;
 
 	for (i = 0; i < COUNT_OF(damages); i++)
 		tests[n++] = (struct CMUnitTest){ damages[i].name, damaged_header_is_refused, NULL, NULL, (void *)&damages[i] };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "policy/regex.h"
+#include "policy/regex_set.h"
 #include "unit/policy/names.h"
 #include "unit/policy/rig.h"
 
@@ -59,11 +60,18 @@ static const struct gram {
 	{ "a{b|c}def", false }, { "(a\\cA)xyz", false }, { "\\bads\\b", true }, { "^[a-z]{7,}\\.(com|info)$", false },
 };
 
+static bool has_literal(const char *pattern)
+{
+	uint32_t unused[REGEX_BRANCHES_MAX];
+
+	return regex_grams(pattern, strlen(pattern), unused) > 0;
+}
+
 static void text_that_must_be_there_is_found(void **state)
 {
 	const struct gram *t = *state;
 
-	assert_int_equal(regex_has_literal(t->pattern, strlen(t->pattern)), t->literal);
+	assert_int_equal(has_literal(t->pattern), t->literal);
 }
 
 static void bad_patterns_are_refused(void **state)
@@ -127,6 +135,15 @@ static bool see(unsigned number, void *arg)
 	return true;
 }
 
+/* Returns the steps that it took. */
+static uint32_t many_try(const struct many *a, const char *text, size_t len)
+{
+	uint32_t left = REGEX_STEPS_MAX;
+
+	regex_set_each(a->set, text, len, &left, see, a->seen);
+	return REGEX_STEPS_MAX - left;
+}
+
 /* The set finds what its members match one by one, each once. */
 static unsigned many_check(struct many *a, const char *text)
 {
@@ -135,7 +152,7 @@ static unsigned many_check(struct many *a, const char *text)
 	bool want;
 
 	memset(a->seen, 0, a->count);
-	regex_set_each(a->set, text, len, see, a->seen);
+	many_try(a, text, len);
 	for (i = 0; i < a->count; i++) {
 		want = (regex_match(a->m[i].regex, text, len) == REGEX_YES) != a->m[i].invert;
 		if (a->seen[i] != want)
@@ -190,7 +207,7 @@ static void set_finds_what_its_members_match(void **state)
 		for (i = 0; i < COUNT_OF(patterns); i++) {
 			random_pattern(patterns[i]);
 			many_add(&a, patterns[i], strlen(patterns[i]), !below(16));
-			literal += regex_has_literal(patterns[i], strlen(patterns[i]));
+			literal += has_literal(patterns[i]);
 		}
 		many_open(&a);
 		for (i = 0; i < 300; i++)
@@ -250,7 +267,7 @@ static void patterns_of_real_lists_agree(void **state)
 	assert_true(n > 9000);
 	start = seconds();
 	for (p = names, i = 0; i < n; i++, p += strlen(p) + 1)
-		regex_set_each(a.set, p, strlen(p), see, a.seen);
+		many_try(&a, p, strlen(p));
 	printf("# figure: %u patterns tried on a name in %.0f ns (%u names)\n", a.count, (seconds() - start) / n * 1e9, n);
 	many_close(&a);
 	for (i = 0; i < COUNT_OF(lists); i++)
@@ -274,7 +291,7 @@ static void steps_are_bounded_and_counted(void **state)
 	assert_int_equal(regex_set_limited(a.set), 0);
 	start = seconds();
 	for (i = 0; i < 100; i++)
-		regex_set_each(a.set, text, 250, see, a.seen);
+		many_try(&a, text, 250);
 	start = (seconds() - start) / 100;
 	printf("# figure: hostile patterns on a name of 250 octets: %.2f ms\n", start * 1e3);
 	assert_true(regex_set_limited(a.set) >= 100);
@@ -299,9 +316,101 @@ static void many_hostile_patterns_cost_what_some_do(void **state)
 		many_add(&a, patterns[i], strlen(patterns[i]), false);
 	}
 	many_open(&a);
-	regex_set_each(a.set, text, 250, see, a.seen);
+	many_try(&a, text, 250);
 	assert_in_range(regex_set_limited(a.set), 1, 100);
 	assert_int_equal(many_check(&a, "aaaa"), COUNT_OF(patterns));
+	many_close(&a);
+}
+
+/* None of these takes too many steps by itself; what they take grew with their number. */
+static void the_sum_of_many_heavy_patterns_is_bounded(void **state)
+{
+	static char patterns[2000][48];
+	uint32_t left = REGEX_STEPS_MAX;
+	struct many a = { 0 };
+	unsigned i, heavy = 0;
+	char text[64];
+	double start;
+
+	memset(text, 'a', 32);
+	strcpy(text + 32, "9.example");
+	/* a light one before and behind them */
+	many_add(&a, "^aaa", 4, false);
+	for (i = 0; i < COUNT_OF(patterns); i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), "^(?!%u)a*a*a*[b-z]x", i);
+		many_add(&a, patterns[i], strlen(patterns[i]), false);
+	}
+	many_add(&a, "example$", 8, false);
+	many_add(&a, "^(?=aa)", 7, false);
+	many_open(&a);
+	start = seconds();
+	for (i = 0; i < 100; i++)
+		assert_int_equal(many_try(&a, text, strlen(text)), REGEX_STEPS_MAX);
+	start = (seconds() - start) / 100;
+	printf("# figure: 2000 heavy patterns on a name: %.2f ms\n", start * 1e3);
+	assert_true(start < 0.05);
+	assert_int_equal(regex_set_limited(a.set), 0);
+	assert_int_equal(regex_set_spent(a.set), 100);
+	/* those that came first were tried, what came behind was not */
+	assert_int_equal(a.seen[0], 100);
+	assert_int_equal(a.seen[2002], 0);
+	for (i = 1; i <= COUNT_OF(patterns); i++)
+		heavy += regex_set_heavy_of(a.set, i) > 0;
+	assert_in_range(heavy, 50, 1999);
+	assert_int_equal(regex_set_heavy_of(a.set, 0), 0);
+	/* another name is not to suffer for it, and a purse that is empty stays so */
+	assert_int_equal(many_check(&a, "aaaa.example"), 3);
+	regex_set_each(a.set, text, strlen(text), &left, see, a.seen);
+	regex_set_each(a.set, "aaaa.example", 12, &left, see, a.seen);
+	assert_int_equal(left, 0);
+	assert_int_equal(regex_set_spent(a.set), 101);
+	assert_int_equal(a.seen[2002], 1);
+	many_close(&a);
+}
+
+/* As many as anybody writes, each of which has to be tried, are all tried. */
+static void thousands_of_ordinary_patterns_are_all_tried(void **state)
+{
+	static const char text[] = "some-name-of-ordinary-length.example.com";
+	static char patterns[3000][64];
+	struct many a = { 0 };
+	unsigned i;
+
+	for (i = 0; i < COUNT_OF(patterns); i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), i % 2 ? "^(.+[_.-])?(ad)s?%u?(serv(er|ice)s?)?[0-9]*[_.-]" :
+			 "([_.-]|^)(ad|tr)[sxv]?%u?[0-9]*[_.-]", i);
+		many_add(&a, patterns[i], strlen(patterns[i]), false);
+	}
+	many_add(&a, "[a-z]om$", 8, false);
+	many_open(&a);
+	printf("# figure: %u patterns take %u steps of %u\n", a.count, many_try(&a, text, strlen(text)), REGEX_STEPS_MAX);
+	assert_int_equal(a.seen[3000], 1);
+	assert_int_equal(regex_set_spent(a.set), 0);
+	many_close(&a);
+}
+
+/* A search that would begin anew at each of 250 octets is paid for all of them. */
+static void a_search_is_bounded_over_all_octets_that_it_begins_at(void **state)
+{
+	static char patterns[200][32];
+	struct many a = { 0 };
+	char text[250];
+	double start;
+	unsigned i;
+
+	memset(text, 'a', sizeof(text));
+	for (i = 0; i < COUNT_OF(patterns); i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), "a.*a[^b].*[!=%u].", i);
+		many_add(&a, patterns[i], strlen(patterns[i]), false);
+	}
+	many_open(&a);
+	start = seconds();
+	for (i = 0; i < 20; i++)
+		many_try(&a, text, sizeof(text));
+	start = (seconds() - start) / 20;
+	printf("# figure: 200 searches from everywhere on a name of 250 octets: %.2f ms\n", start * 1e3);
+	assert_int_equal(regex_set_spent(a.set), 20);
+	assert_true(start < 0.05);
 	many_close(&a);
 }
 
@@ -311,7 +420,7 @@ static double time_of(const struct many *a, const char *text)
 	unsigned i;
 
 	for (i = 0; i < 20; i++)
-		regex_set_each(a->set, text, strlen(text), see, a->seen);
+		many_try(a, text, strlen(text));
 	return seconds() - start;
 }
 
@@ -349,17 +458,20 @@ static void text_is_the_name_without_its_final_dot(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[7 + COUNT_OF(ones) + COUNT_OF(grams)] = {
+	static struct CMUnitTest tests[10 + COUNT_OF(ones) + COUNT_OF(grams)] = {
 		cmocka_unit_test(bad_patterns_are_refused),
 		cmocka_unit_test(set_finds_what_its_members_match),
 		cmocka_unit_test(patterns_of_real_lists_agree),
 		cmocka_unit_test(steps_are_bounded_and_counted),
 		cmocka_unit_test(many_hostile_patterns_cost_what_some_do),
+		cmocka_unit_test(the_sum_of_many_heavy_patterns_is_bounded),
+		cmocka_unit_test(thousands_of_ordinary_patterns_are_all_tried),
+		cmocka_unit_test(a_search_is_bounded_over_all_octets_that_it_begins_at),
 		cmocka_unit_test(many_patterns_of_the_same_texts_are_tried_once),
 		cmocka_unit_test(text_is_the_name_without_its_final_dot),
 	};
 	static char names[COUNT_OF(grams)][80];
-	size_t n = 7, i;
+	size_t n = 10, i;
 
 	for (i = 0; i < COUNT_OF(ones); i++)
 		tests[n++] = (struct CMUnitTest){ ones[i].name, pattern_is_matched, NULL, NULL, (void *)&ones[i] };

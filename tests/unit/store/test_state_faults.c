@@ -290,6 +290,20 @@ static void on_read_only(void)
 		_exit(4);
 	if (state_each(s, NULL, see, &seen, NULL) || strcmp(seen.text, "list list-0 {}\nlist list-1 {}\n"))
 		_exit(5);
+	if (state_pause_set(s, &(struct state_pause){ "all", "", 0 }, &at) != -EROFS || !strstr(at.why, path) ||
+	    !strstr(at.why, "Read-only file system"))
+		_exit(6);
+	/* what can be written again is, without another open */
+	if (mount(NULL, folder, NULL, MS_BIND | MS_REMOUNT, NULL))
+		_exit(77);
+	if (state_put(s, "list", "a", "1", NOW, &at) || *state_read_only(s))
+		_exit(7);
+	if (state_begin(s, &at) || state_put(s, "list", "b", "1", NOW, &at) || state_commit(s, &at))
+		_exit(8);
+	seen.text[0] = '\0';
+	if (state_each(s, NULL, see, &seen, NULL) ||
+	    strcmp(seen.text, "list list-0 {}\nlist list-1 {}\nlist a 1\nlist b 1\n"))
+		_exit(9);
 	state_close(s);
 }
 

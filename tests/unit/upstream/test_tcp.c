@@ -72,8 +72,6 @@ static void a_crowd_gets_a_second_connection_and_no_third(void **state)
 		rig_run_ms(&r, 5);
 	assert_int_equal(s.tcp_queries, 120);
 	assert_int_equal(s.tcp_conns, 2);
-	for (i = 0; i < 120; i++)
-		upstream_cancel(&a[i].req);
 	rig_end(&r);
 	stub_stop(&s);
 	free(a);
@@ -167,28 +165,6 @@ static void answer_that_nobody_asked_is_dropped(void **state)
 	stub_stop(&s);
 }
 
-static void cancelled_request_leaves_the_connection_to_others(void **state)
-{
-	struct asked a[2] = { 0 };
-	struct stub s;
-	struct rig r;
-	unsigned i;
-
-	start(&r, &s, 1, STUB_TCP_SILENT, 3000);
-	rig_ask(&r, &a[0], 1);
-	for (i = 0; i < 200 && s.tcp_queries < 1; i++)
-		rig_run_ms(&r, 5);
-	upstream_cancel(&a[0].req);
-	s.tcp = STUB_TCP_SERVE;
-	rig_ask(&r, &a[1], 2);
-	rig_run(&r, 1);
-	assert_int_equal(a[1].tag, 1);
-	assert_int_equal(a[0].ended, 0);
-	assert_int_equal(s.tcp_conns, 1);
-	rig_end(&r);
-	stub_stop(&s);
-}
-
 static void waiting_requests_end_when_the_object_goes(void **state)
 {
 	struct asked a[3] = { 0 };
@@ -222,7 +198,6 @@ int main(void)
 		ROW(server_that_always_closes_ends_in_that_error),
 		ROW(silence_over_tcp_moves_on_and_retires_the_connection),
 		ROW(answer_that_nobody_asked_is_dropped),
-		ROW(cancelled_request_leaves_the_connection_to_others),
 		ROW(waiting_requests_end_when_the_object_goes),
 	};
 
