@@ -95,7 +95,7 @@ int ctl_cache_show(struct ctl *c)
 
 static int show_flushed(struct ctl *c, const json_t *o)
 {
-	printf("forgotten: %s answers in the kernel, %s in the daemon\n", show_number(ctl_number(o, "kernel")),
+	printf("forgotten: %s in the kernel, %s in the daemon\n", show_count(ctl_number(o, "kernel"), "answer", "answers"),
 	       show_number(ctl_number(o, "cache")));
 	return CTL_OK;
 }

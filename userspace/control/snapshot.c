@@ -147,7 +147,6 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 	if (!err) {
 		edges_move(&c->edges, s, &view);
 		kern_configure(c->kern, s->udp.recursion);
-		serve_stale(c, s);
 		kern_groups_publish(c->kern, groups, count);
 		hand_over(c, s);
 		kern_release(c->kern);
@@ -155,6 +154,7 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 	edges_only(&c->edges, snapshot_root(c->snapshot));
 	if (err)
 		return err;
+	serve_stale(c, s);
 	take_source_names(c, s->config);
 	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
 	if (forget)
@@ -166,8 +166,8 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 void snapshot_apply_edited(struct control *c, struct snapshot *s)
 {
 	kern_configure(c->kern, s->udp.recursion);
-	serve_stale(c, s);
 	hand_over(c, s);
+	serve_stale(c, s);
 	take_source_names(c, s->config);
 }
 

@@ -36,7 +36,7 @@ void open_house(struct house *h)
 	h->ours = open_kern(&h->c.secret);
 	h->strange = open_kern(&other);
 	h->c.kern = h->ours;
-	h->c.cache = cache_new(16, 0);
+	h->c.cache = cache_new(0, 0);
 	assert_non_null(h->c.cache);
 }
 
