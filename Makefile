@@ -34,7 +34,7 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 include tools/deps.mk
 
 PC       = $(shell pkg-config --$(1) $(PKGS) 2>/dev/null)
-PKGS    := libbpf libxdp libuv ldns yaml-0.1 jansson libmicrohttpd libcrypto libcap libsystemd libcurl libidn2 zlib sqlite3 libpcre2-8 lmdb
+PKGS    := libbpf libxdp libuv ldns yaml-0.1 jansson libmicrohttpd libcrypto libssl libnghttp2 libcap libsystemd libcurl libidn2 zlib sqlite3 libpcre2-8 lmdb
 OPT     ?= -O2
 ARCH    := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
 TRIPLE  := $(shell $(CC) -print-multiarch 2>/dev/null)
@@ -122,6 +122,7 @@ $(filter $(B)/tests/fault/%,$(TESTS)): ALL_LDFLAGS += $(FAULT_WRAP:%=-Wl,--wrap=
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
 $(B)/tests/packet/test_differential: $(B)/obj/tests/scenario/world.o
+$(filter $(B)/tests/unit/upstream/%,$(TESTS)): $(B)/obj/tests/unit/net/certs.o
 $(B)/tests/fault/test_lists: $(patsubst %,$(B)/obj/tests/unit/lists/%.o,names rig server)
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)

@@ -123,9 +123,21 @@ MR_INLINE enum mr_stat answer_copy(struct answer_slot slot, const struct mr_name
 	return PACKET_GO_ON;
 }
 
-/* Whether the copy may be given to this query now. */
+/* The EDE of an answer whose time is over (RFC 8914 sections 4.4 and 4.20), or 0 while it lives. */
+MR_INLINE __u32 answer_stale(const struct mr_answer *a, __u64 now)
+{
+	if (now < a->expires)
+		return 0;
+	return (a->dns_flags & 15) == 3 ? MR_EDE_STALE_NXDOMAIN : MR_EDE_STALE;
+}
+
+/*
+ * Whether the copy may be given to this query now.
+ *
+ * @stale  answer_stale() of it
+ */
 MR_INLINE enum mr_stat answer_fit(const struct mr_answer *a, const struct mr_conf *conf, const struct query *q,
-				  const struct mr_decision *d, __u64 now)
+				  const struct mr_decision *d, __u32 stale, __u64 now)
 {
 	__u32 slot = a->generation_slot & (MR_GENERATIONS - 1), size;
 
@@ -133,21 +145,23 @@ MR_INLINE enum mr_stat answer_fit(const struct mr_answer *a, const struct mr_con
 		return MR_STAT_pass_generation;
 	if ((a->flags & MR_ANSWER_CHAIN) && a->filter_generation != conf->filter_generation)
 		return MR_STAT_pass_generation;
-	if (now >= a->expires)
+	if (stale && (now >= a->stale_until || !mr_conf_stale(conf, now)))
 		return MR_STAT_pass_expired;
 	if (d->verdict.kind == MR_LOCAL_ZONE && !(a->flags & MR_ANSWER_LOCAL))
 		return MR_STAT_pass_miss;
 	if (!(q->flags & DNS_RD) && !(a->flags & MR_ANSWER_LOCAL))
 		return MR_STAT_pass_rd;
 	size = DNS_HEADER + q->name_len + 4 + a->body_len + (q->edns ? sizeof(struct mr_opt) : 0);
+	if (stale && q->edns)
+		size += sizeof(struct mr_opt_ede);
 	return size > q->limit ? MR_STAT_pass_size : PACKET_GO_ON;
 }
 
-/* Take the age off every TTL of the tail; a live answer's TTL never falls below 1. */
-MR_INLINE void answer_age(const struct mr_answer *a, struct reply *r, __u64 now)
+/* Take the age off every TTL of the tail, which never falls below @least: 1, or what all TTLs of a stale answer are. */
+MR_INLINE void answer_age(const struct mr_answer *a, struct reply *r, __u32 stale, __u32 least, __u64 now)
 {
 	__s64 lived = now - a->born;	/* it may be older than the machine's clock */
-	__u32 age = lived > 0 ? (__u64)lived / ANSWER_NS_PER_S : 0;
+	__u32 age = stale ? ~0U : lived > 0 ? (__u64)lived / ANSWER_NS_PER_S : 0;
 	__u32 count = a->flags & MR_ANSWER_LOCAL ? 0 : a->ttls, i, at, before, ttl;
 
 	for (i = 0; i < MR_TTLS_MAX; i++) {
@@ -156,15 +170,16 @@ MR_INLINE void answer_age(const struct mr_answer *a, struct reply *r, __u64 now)
 		at = a->ttl_at[i] & REPLY_TAIL_MASK;
 		before = (__u32)reply_get(r, at);
 		ttl = bpf_ntohl(before);
-		ttl = ttl > age ? ttl - age : 1;
+		ttl = ttl > age ? ttl - age : least;
 		reply_replace(r, at, before, bpf_htonl(ttl));
 	}
 }
 
 /* Flags, counts, ages and the OPT of an answer that will be given. */
-MR_INLINE void answer_dress(const struct mr_answer *a, const struct query *q, struct reply *r, __u64 now)
+MR_INLINE void answer_dress(const struct mr_answer *a, const struct query *q, struct reply *r, __u32 stale,
+			    __u32 stale_ttl, __u64 now)
 {
-	answer_age(a, r, now);
+	answer_age(a, r, stale, stale ? stale_ttl : 1, now);
 	r->text = 0;
 	r->flags = a->dns_flags & (DNS_AA | DNS_RA | 15);
 	if ((a->flags & MR_ANSWER_AD) && (q->dnssec_ok || (q->flags & DNS_AD)))
@@ -172,7 +187,7 @@ MR_INLINE void answer_dress(const struct mr_answer *a, const struct query *q, st
 	r->answers = a->answers;
 	r->authorities = a->authorities;
 	if (q->edns)
-		reply_opt(r, q->dnssec_ok, 0);
+		reply_opt(r, q->dnssec_ok, stale);
 }
 
 /* The key of a query: its own form. */

@@ -100,7 +100,8 @@ MR_INLINE int count_event(const struct world_frame *f, struct mr_stats *stats, c
 	e->size = DNS_HEADER + s->query.name_len + 4 + s->reply.len;
 	mr_store64(e->client, __builtin_bswap64(s->packet.source.hi));
 	mr_store64(e->client + 8, __builtin_bswap64(s->packet.source.lo));
-	mr_store64(e->mac, eth ? mr_load64(eth) << 16 >> 16 : 0);
+	mr_store64(e->mac, eth ? mr_load64(eth) << 16 >> 16 : 0);	/* stale and pad as well */
+	e->stale = s->source == MR_SOURCE_CACHED && s->stale;
 	count_event_name(e, &s->name);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	return 1;

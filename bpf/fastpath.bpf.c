@@ -190,7 +190,8 @@ MR_INLINE enum mr_stat life_cached(struct life *l)
 		l->why->expires = s->answer.expires;
 	}
 	life_now(s);
-	stat = answer_fit(&s->answer, l->conf, &s->query, &s->decision, s->now);
+	s->stale = answer_stale(&s->answer, s->now);
+	stat = answer_fit(&s->answer, l->conf, &s->query, &s->decision, MR_READ(s->stale), s->now);
 	if (stat)
 		return stat;
 	s->row = s->answer.flags & MR_ANSWER_LOCAL ? MR_STAT_local : MR_STAT_cached;
@@ -228,7 +229,7 @@ MR_INLINE enum mr_stat life_answer(struct life *l)
 	world_barrier();
 	if (s->row == MR_STAT_blocked || s->row == MR_STAT_withheld)
 		return life_blocked(l);
-	answer_dress(&s->answer, &s->query, &s->reply, s->now);
+	answer_dress(&s->answer, &s->query, &s->reply, MR_READ(s->stale), MR_READ(l->conf->stale_ttl), s->now);
 	return PACKET_GO_ON;
 }
 
@@ -263,8 +264,11 @@ MR_INLINE void life_report(struct xdp_md *ctx, struct life *l)
 	struct mr_scratch *s = l->s;
 	__u32 every = l->conf->events;
 
-	if (s->source != MR_SOURCE_BLOCKED)
+	if (s->source != MR_SOURCE_BLOCKED) {
 		life_mark(ctx, l);
+		if (s->stale)
+			count_add(l->stats, MR_STAT_stale);
+	}
 	if (!every || ++s->since_event < every)
 		return;
 	s->since_event = 0;

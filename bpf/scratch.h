@@ -32,7 +32,7 @@ struct mr_scratch {
 	__u32 key;			/* enum mr_answer_key that an answer was found under */
 	__u32 source;			/* enum mr_source */
 	__u32 row;			/* enum mr_stat that an answer counts in */
-	__u32 pad;
+	__u32 stale;			/* the time of a cached answer is over: the EDE that says so; else 0 */
 	__u32 unit;			/* of a cached answer */
 	__u32 listed;			/* the Bloom filter knows the whole name: its answer is not fetched early */
 	__u32 depths;			/* of the parents that the filter is still to be asked for */

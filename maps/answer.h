@@ -68,7 +68,7 @@ struct mr_answer {
 	/* summed from here on */
 	__u64 born;
 	__u64 expires;
-	__u64 stale_until;		/* for serving stale; expires while that is off */
+	__u64 stale_until;		/* until then given as a stale one while mr_conf_stale(); expires: never */
 	__u16 dns_flags;		/* host order: AA, RA and rcode bits of the header; the rest is the query's */
 	__u16 answers;
 	__u16 authorities;

@@ -73,6 +73,9 @@ MR_INLINE int mr_group_withholds(const struct mr_group *g, __u32 qtype)
 	return types && ((differ - ones) & ~differ & ones << 15);
 }
 
+/* So long without a heartbeat the daemon is taken for dead. */
+#define MR_HEARTBEAT_MAX_NS 5000000000ULL
+
 struct mr_conf {
 	__u64 magic;
 	__u64 layout;			/* hash of all layouts, as in the pins' folder */
@@ -94,6 +97,8 @@ struct mr_conf {
 	__u32 client_generation;	/* raised when a client's outcome may have changed; 0: outcomes are not remembered */
 	__u32 any_answers;		/* 0: no answer is kept under MR_KEY_ANY, so none is looked for */
 	__u32 client_macs;		/* rows of mr_clients that are MACs; 0: none is looked for */
+	__u32 upstreams_down;		/* not 0: no server answers */
+	__u32 stale_ttl;		/* seconds, of all TTLs of an answer whose time is over; 0: no such answer is given */
 	__u32 pad;
 	struct mr_service service[MR_SERVICES_MAX];
 	struct mr_iface iface[MR_IFACES_MAX];
@@ -101,5 +106,13 @@ struct mr_conf {
 	struct mr_unit unit[MR_UNITS];
 	__u32 generation[MR_GENERATIONS];	/* 0: flush-all; the rest: one per local zone */
 };
+
+/* Whether answers whose time is over are given: only while nobody can get others. */
+MR_INLINE int mr_conf_stale(const struct mr_conf *c, __u64 now)
+{
+	__s64 silent = (__s64)(now - MR_READ(c->heartbeat));
+
+	return MR_READ(c->stale_ttl) && (MR_READ(c->upstreams_down) || silent > (__s64)MR_HEARTBEAT_MAX_NS);
+}
 
 #endif

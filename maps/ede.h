@@ -17,7 +17,9 @@
 #define MR_LISTS_MAX     1024		/* sources: lists and rule sets */
 #define MR_EDE_TEXT_MAX  40		/* octets; longer names are cut */
 #define MR_EDE_WORDS     7
+#define MR_EDE_STALE     3		/* Stale Answer */
 #define MR_EDE_BLOCKED   15
+#define MR_EDE_STALE_NXDOMAIN 19
 
 /* What stands behind the first eight octets of our OPT, which hold DO: one zero, RDLEN, the option. */
 struct mr_ede {

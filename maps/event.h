@@ -31,7 +31,8 @@ struct mr_event {
 	__u16 size;			/* bytes of the DNS answer */
 	__u8 client[16];		/* IPv4 mapped */
 	__u8 mac[6];			/* the frame's source */
-	__u8 pad[2];
+	__u8 stale;			/* its time was over */
+	__u8 pad;
 	__u8 name[256];			/* lower-case wire form; it ends where this ends, zeros stand before it */
 };
 

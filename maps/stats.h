@@ -55,6 +55,7 @@
 	ROW(PASS,   pass_internal,      "a map was missing, or our own bug") \
 	ROW(MARK,   grown_tail,         "answers that grew the frame at its tail") \
 	ROW(MARK,   grown_head,         "answers that grew the frame at its head") \
+	ROW(MARK,   stale,              "answers given though their time was over: no server answers, or the daemon is dead") \
 	ROW(MARK,   refresh_asked,      "refresh events sent") \
 	ROW(MARK,   events_lost,        "events that found their ring full")
 

@@ -134,16 +134,20 @@ int compare_replies(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_
 int ctl_status(struct ctl *c);
 int ctl_stats(struct ctl *c);
 int ctl_memory(struct ctl *c);
+int ctl_upstreams(struct ctl *c);
 int ctl_lists(struct ctl *c);
 int ctl_lists_check(struct ctl *c);
 int ctl_why(struct ctl *c);
-int ctl_flush(struct ctl *c);
 int ctl_tail(struct ctl *c);
 int ctl_reload(struct ctl *c);
 int ctl_config_check(struct ctl *c);
 int ctl_config_reference(struct ctl *c);
 int ctl_help(struct ctl *c);
 
+/* millctl_cache.c */
+int ctl_cache_stats(struct ctl *c);
+int ctl_cache_show(struct ctl *c);
+int ctl_flush(struct ctl *c);
 /* millctl_sources.c */
 int ctl_list_show(struct ctl *c);
 int ctl_list_add(struct ctl *c);

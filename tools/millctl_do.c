@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * millctl_do.c - flush, reload and tail.
+ * millctl_do.c - reload and tail.
  */
 #include <stdio.h>
 #include <string.h>
 #include "tools/millctl.h"
-
-static int show_flushed(struct ctl *c, const json_t *o)
-{
-	printf("forgotten: %s in the kernel, %s in the daemon\n", show_count(ctl_number(o, "kernel"), "answer", "answers"),
-	       show_number(ctl_number(o, "cache")));
-	return CTL_OK;
-}
-
-int ctl_flush(struct ctl *c)
-{
-	char path[3 * 2048];
-
-	if (!ctl_path(path, sizeof(path), "/flush", "name", c->arg, NULL)) {
-		fprintf(stderr, "millctl: the name is too long\n");
-		return CTL_USAGE;
-	}
-	return ctl_show(c, "POST", path, show_flushed);
-}
 
 static int show_reloaded(struct ctl *c, const json_t *o)
 {
@@ -47,6 +29,8 @@ static void print_event(const json_t *e)
 	}
 	printf("%-16s %-6s %-3s  %-15s  %-5s %-30s %-8s %s", clock, ctl_text(e, "by"), ctl_text(e, "protocol"),
 	       ctl_text(e, "client"), ctl_text(e, "type"), ctl_text(e, "name"), ctl_text(e, "rcode"), ctl_text(e, "source"));
+	if (json_is_true(json_object_get(e, "stale")))
+		printf(", stale");
 	if (*verdict && strcmp(verdict, "none"))
 		printf(", %s", verdict);
 	if (*list)

@@ -48,7 +48,7 @@ static int fill(struct answers *a)
 	int err = 0;
 
 	/* More than there are names: shards do not fill alike. */
-	a->cache = cache_new(a->domains + a->domains / 8 + 4096);
+	a->cache = cache_new(a->domains + a->domains / 8 + 4096, 0);
 	if (!a->cache)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->domains && !err; i++) {
@@ -120,7 +120,7 @@ static void ahead(void *arg)
 		memset(a->key.name + a->query.qname_len, 0, before - a->query.qname_len);
 	a->key.name_len = a->query.qname_len;
 	a->key.qtype = a->query.qtype;
-	a->key.bits = a->query.edns.dnssec_ok ? DNS_KEY_DO : 0;
+	a->key.bits = 0;
 	a->hash = cache_hash(a->all->cache, &a->key);
 	cache_ahead(a->all->cache, &a->key, a->hash);
 }

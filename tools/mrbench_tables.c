@@ -136,7 +136,7 @@ static int put_answer(struct bench_tables *t, enum bench_space space, uint32_t n
 				   negative ? sizeof(soa) : sizeof(record), !negative, negative, now, &a);
 	if (err)
 		return err;
-	kern_answer_put(t->kern, a, false, t->generation, now);
+	kern_answer_put(t->kern, a, false, t->generation, true, now);
 	dns_answer_unref(a);
 	return 0;
 }

@@ -6,7 +6,7 @@
  * have the counts they announce, end where they end, and an answer made out of
  * our own reply is that answer; one that leads to names is marked so.
  *
- * fuzz-sources: userspace/dns/msg.c userspace/dns/name.c userspace/dns/answer.c userspace/dns/build.c userspace/dns/leads.c userspace/dns/response.c userspace/dns/reply.c userspace/base/bug.c userspace/base/log.c userspace/base/slab.c
+ * fuzz-sources: userspace/dns/msg.c userspace/dns/name.c userspace/dns/again.c userspace/dns/answer.c userspace/dns/build.c userspace/dns/leads.c userspace/dns/response.c userspace/dns/reply.c userspace/base/bug.c userspace/base/log.c userspace/base/slab.c
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -91,7 +91,14 @@ def test_a_name_in_use_is_renewed_before_it_dies(served, stub):
 
 
 def test_a_name_that_nobody_asks_for_is_not_renewed(served, stub):
-    assert len(stub.queries("thrice.up.test")) == 1
+    """TTL 12, in both worlds, not asked for: it dies, and nobody upstream hears of it."""
+    served.warm("idle.twelve.test")
+    with served.counting() as c:
+        time.sleep(13)
+    assert c["refresh_asked"] == 0
+    assert len(stub.queries("idle.twelve.test")) == 1
+    assert served.ask("idle.twelve.test").by == "daemon"
+    assert len(stub.queries("idle.twelve.test")) == 2
 
 
 def test_flush_of_a_name_forgets_it_in_both_worlds(served, stub):
@@ -102,6 +109,26 @@ def test_flush_of_a_name_forgets_it_in_both_worlds(served, stub):
     reply = served.ask("flushed.up.test")
     assert reply.by == "daemon" and len(stub.queries("flushed.up.test")) == 2
     assert served.ask("stays.up.test").by == "kernel"
+
+
+def test_flush_below_a_name_forgets_all_of_it_in_both_worlds(served, stub):
+    for name in ("below.up.test", "a.below.up.test", "beside-below.up.test"):
+        served.warm(name)
+    said = served.get("flush", "POST", name="*.below.up.test")
+    assert said["below"] is True and said["kernel"] == 2 and said["cache"] == 2
+    assert served.ask("a.below.up.test").by == "daemon" and served.ask("below.up.test").by == "daemon"
+    assert served.ask("beside-below.up.test").by == "kernel"
+
+
+def test_the_cache_says_what_it_knows(served):
+    served.warm("known.up.test")
+    known = served.get("cache/answers", name="KNOWN.up.test")["answers"]
+    assert [(a["type"], a["state"], a["rcode"], a["kernel"]) for a in known] == [("A", "live", "NOERROR", True)]
+    assert 0 < known[0]["ttl"] <= 300 and known[0]["asked"] >= 2 and "known.up.test." in known[0]["reply"]["text"]
+    assert "in the kernel" in served.millctl("cache", "show", "known.up.test").stdout
+    assert served.get("cache/answers", name="unknown.up.test")["answers"] == []
+    stats = served.get("cache")
+    assert stats["entries"] >= 1 and stats["bytes"] < stats["bytes_max"] and not stats["upstreams_down"]
 
 
 def test_flush_of_everything_forgets_everything(served, stub):

@@ -449,7 +449,7 @@ __u32 fill_answer(struct fill *f, const struct fill_answer *want)
 	a = fill_slot(f, unit);
 	head.born = fill_now() - (__u64)(want->age_ms * 1000000);
 	head.expires = head.born + (__u64)((want->life_ms ? want->life_ms : 3600 * 1000) * 1000000);
-	head.stale_until = head.expires;
+	head.stale_until = head.expires + (__u64)(want->stale_ms * 1000000);
 	head.generation_slot = want->generation_slot;
 	head.generation = f->conf->generation[want->generation_slot % MR_GENERATIONS];
 	head.filter_generation = f->conf->filter_generation;

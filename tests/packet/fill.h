@@ -65,6 +65,7 @@ struct fill_answer {
 	const struct fill_rr *rr;	/* until one of type 0 */
 	__s64 age_ms;			/* how long ago it was born */
 	__s64 life_ms;			/* from birth to expiry; 0: an hour */
+	__s64 stale_ms;			/* so long behind that it may be given */
 	__u32 refresh_ms;
 	__u16 generation_slot;
 	__u16 chain[MR_CHAIN_MAX];

@@ -111,6 +111,62 @@ static void chain_allowed(struct fill *f)
 	fill_rule(f, "x.example", 3, 0, FILL_FIRST);
 }
 
+/* ---- behind the end ------------------------------------------------------ */
+
+/* Ten seconds behind its end, to be given for a minute; the upstreams are down. */
+static void over(struct fill *f, struct fill_answer a)
+{
+	f->conf->stale_ttl = 30;
+	f->conf->upstreams_down = 1;
+	f->conf->heartbeat = fill_now();
+	a.age_ms = 60000;
+	a.life_ms = 50000;
+	a.stale_ms = 60000;
+	a.name = "x.example";
+	a.qtype = a.qtype ? a.qtype : 1;
+	a.rr = a.rr ? a.rr : a_rr;
+	a.dns_flags = a.dns_flags ? a.dns_flags : 0x80;
+	fill_slot(f, fill_answer(f, &a))->refresh = 1;		/* it was, before its end */
+}
+
+static void over_down(struct fill *f) { over(f, (struct fill_answer){ .key = 0 }); }
+static void over_up(struct fill *f) { over_down(f); f->conf->upstreams_down = 0; }
+static void over_dead(struct fill *f) { over_up(f); f->conf->heartbeat = fill_now() - 5100000000ULL; }
+static void over_slow(struct fill *f) { over_up(f); f->conf->heartbeat = fill_now() - 4000000000ULL; }
+static void over_ahead(struct fill *f) { over_up(f); f->conf->heartbeat = fill_now() + 9000000000ULL; }
+static void over_off(struct fill *f) { over_down(f); f->conf->stale_ttl = 0; }
+static void over_ttl_7(struct fill *f) { over_down(f); f->conf->stale_ttl = 7; }
+static void over_mixed(struct fill *f) { over(f, (struct fill_answer){ .rr = mixed_rr }); }
+static void over_do(struct fill *f) { over(f, (struct fill_answer){ .key = MR_KEY_DO, .flags = MR_ANSWER_AD }); }
+static void over_no(struct fill *f) { over(f, (struct fill_answer){ .flags = MR_ANSWER_NEGATIVE, .dns_flags = 0x83, .rr = soa_rr }); }
+static void over_empty(struct fill *f) { over(f, (struct fill_answer){ .flags = MR_ANSWER_NEGATIVE, .rr = soa_rr }); }
+static void over_chain_old(struct fill *f) { over(f, (struct fill_answer){ .flags = MR_ANSWER_CHAIN }); f->conf->filter_generation++; }
+static void over_flushed(struct fill *f) { over_down(f); f->conf->generation[0] = 9; }
+
+static void over_for_good(struct fill *f)
+{
+	over_down(f);
+	add(f, (struct fill_answer){ .qtype = 16, .age_ms = 200000, .life_ms = 50000, .stale_ms = 60000 });
+}
+
+static void over_size(struct fill *f, size_t size)
+{
+	static struct fill_rr rr[2];
+
+	memset(text, 'x', sizeof(text));
+	rr[0] = (struct fill_rr){ 16, 300, text, size - 12 - 15 - 12, 0 };
+	over(f, (struct fill_answer){ .qtype = 16, .rr = rr });
+}
+
+static void over_size_495(struct fill *f) { over_size(f, 495); }
+static void over_size_496(struct fill *f) { over_size(f, 496); }
+
+static void live_down(struct fill *f)
+{
+	over_down(f);
+	fill_answer(f, &(struct fill_answer){ "y.example", 1, .dns_flags = 0x80, .rr = a_rr, .age_ms = 7500, .stale_ms = 60000 });
+}
+
 /* ---- what a writer, a crash or a fault may leave ------------------------- */
 
 static struct mr_answer *slot(struct fill *f) { return fill_slot(f, MR_PAGE_UNITS); }
@@ -239,6 +295,21 @@ static const char *query_is_told(struct fill *f, const struct outcome *o)
 	return e->name_len == 11 && !memcmp(mr_event_name(e) - 5, "\0\0\0\0\0\1x\7example", 16) && !e->name[0] ? NULL : "the name";
 }
 
+static const char *stale_is_told(struct fill *f, const struct outcome *o)
+{
+	if (events(f) != 1 || last_event.kind != MR_EVENT_QUERY)
+		return "not one query event";
+	return last_event.stale == 1 && last_event.source == MR_SOURCE_CACHED ? NULL : "that it is stale";
+}
+
+static const char *live_is_told(struct fill *f, const struct outcome *o)
+{
+	return events(f) == 1 && !last_event.stale ? NULL : "that it lives";
+}
+
+static void log_over(struct fill *f) { log_all(f); over_down(f); }
+static void log_live(struct fill *f) { log_all(f); live_down(f); }
+
 static void log_do(struct fill *f) { log_all(f); key_do(f); }
 
 static void no_ring(struct fill *f)
@@ -355,6 +426,29 @@ static const struct row rows[] = {
 	{ "no chain: the filter's generation does not matter", X, .world = no_chain_old, CACHED(A_PLAIN) },
 	{ "a chain with a link in the filter asks", X, .world = chain_unknown, PASSES(ask) },
 	{ "an allowed name frees its chain", X, .world = chain_allowed, CACHED(A_PLAIN) },
+	/* behind the end */
+	{ "over, and all upstreams are down: given with TTL 30", X, .world = over_down, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an A 30 192.0.2.80") },
+	{ "over, and who has EDNS is told by EDE 3", X_E, .world = over_down, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an A 30 192.0.2.80; opt 1232 ede 3") },
+	{ "over, EDNS, IPv6, two tags", { "x.example", .edns = 1, .ipv6 = 1, .vlans = 2 }, .world = over_down, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an A 30 192.0.2.80; opt 1232 ede 3") },
+	{ "over, with DO, validated once", X_DO, .world = over_do, .mark = MR_STAT_stale, CACHED("NOERROR rd ra ad; an A 30 192.0.2.80; opt 1232 do ede 3") },
+	{ "over: every TTL is 30, shorter ones too", X_E, .world = over_mixed, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an CNAME 30 cdn.; an A 30 192.0.2.80; an A 30 192.0.2.80; opt 1232 ede 3") },
+	{ "over, and the TTL to give is 7", X, .world = over_ttl_7, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an A 7 192.0.2.80") },
+	{ "over, and the daemon is dead", X_E, .world = over_dead, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an A 30 192.0.2.80; opt 1232 ede 3") },
+	{ "over, and the heart beat four seconds ago: passes", X_E, .world = over_slow, PASSES(expired) },
+	{ "over, and the heart beat later than the packet's clock: passes", X_E, .world = over_ahead, PASSES(expired) },
+	{ "over, and all is well: passes", X_E, .world = over_up, PASSES(expired) },
+	{ "over, and what is over is not given: passes", X_E, .world = over_off, PASSES(expired) },
+	{ "over for longer than it may be: passes", { "x.example", 16 }, .world = over_for_good, PASSES(expired) },
+	{ "an NXDOMAIN that is over says EDE 19", X_E, .world = over_no, .mark = MR_STAT_stale, CACHED("NXDOMAIN rd ra; ns SOA 30 ns.x.example. . 7 3600 600 86400 60; opt 1232 ede 19") },
+	{ "no data that is over says EDE 3", X_E, .world = over_empty, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; ns SOA 30 ns.x.example. . 7 3600 600 86400 60; opt 1232 ede 3") },
+	{ "over, a chain of an older filter passes", X_E, .world = over_chain_old, PASSES(generation) },
+	{ "over and flushed passes", X_E, .world = over_flushed, PASSES(generation) },
+	{ "over, RD clear passes", { "x.example", .flags = NO_FLAGS }, .world = over_down, PASSES(rd) },
+	{ "over, 512 octets with OPT and EDE", { "x.example", 16, .edns = 1, .size = 512 }, .world = over_size_495, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an TXT 30 #456; opt 1232 ede 3") },
+	{ "over, 513 octets with OPT and EDE pass", { "x.example", 16, .edns = 1, .size = 512 }, .world = over_size_496, PASSES(size) },
+	{ "what lives is given as ever while all is down", { "y.example", .edns = 1 }, .world = live_down, CACHED("NOERROR rd ra; an A 293 192.0.2.80; opt 1232") },
+	{ "the event of an answer that is over says so", X, .world = log_over, .mark = MR_STAT_stale, CACHED("NOERROR rd ra; an A 30 192.0.2.80"), .also = stale_is_told },
+	{ "the event of one that lives does not", { "y.example" }, .world = log_live, CACHED("NOERROR rd ra; an A 293 192.0.2.80"), .also = live_is_told },
 	/* sizes */
 	{ "512 octets without EDNS", X, .world = size_512, CACHED("NOERROR rd ra; an TXT 300 #473") },
 	{ "513 octets without EDNS pass", X, .world = size_513, PASSES(size) },

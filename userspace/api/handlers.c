@@ -72,6 +72,17 @@ unsigned api_get_memory(struct api_request *r, json_t **ret)
 	return OK;
 }
 
+unsigned api_get_upstreams(struct api_request *r, json_t **ret)
+{
+	struct control_upstreams *u = calloc(1, sizeof(*u));
+	int err = u ? control_upstreams(r->control, u) : -ENOMEM;
+
+	if (!err)
+		*ret = render_upstreams(u);
+	free(u);
+	return err ? api_fail_errno(ret, err, "upstream servers unknown", NULL) : OK;
+}
+
 unsigned api_get_lists(struct api_request *r, json_t **ret)
 {
 	struct control_list *l = calloc(CONTROL_LISTS_MAX, sizeof(*l));
@@ -134,6 +145,36 @@ unsigned api_get_why(struct api_request *r, json_t **ret)
 	return err ? api_fail_errno(ret, err, "cannot ask", NULL) : OK;
 }
 
+unsigned api_get_cache(struct api_request *r, json_t **ret)
+{
+	struct control_cache c = { 0 };
+	int err = control_cache(r->control, &c);
+
+	if (err)
+		return api_fail_errno(ret, err, "the cache is not known", NULL);
+	*ret = render_cache(&c);
+	return OK;
+}
+
+unsigned api_get_cached(struct api_request *r, json_t **ret)
+{
+	struct control_cached list[CONTROL_CACHED_MAX];
+	uint8_t name[DNS_NAME_MAX + 1];
+	uint16_t len;
+	int count;
+
+	if (!parse_name(api_param(r, "name"), name, &len))
+		return api_bad_param(r, "name", ret);
+	dns_name_lower(name, name, len);
+	count = control_cached(r->control, name, len, list, CONTROL_CACHED_MAX);
+	if (count < 0)
+		return api_fail_errno(ret, count, "the cache is not known", NULL);
+	*ret = render_cached(name, list, (unsigned)count);
+	while (count)
+		dns_answer_unref(list[--count].answer);
+	return OK;
+}
+
 unsigned api_post_flush(struct api_request *r, json_t **ret)
 {
 	const char *text = api_param(r, "name");
@@ -141,17 +182,19 @@ unsigned api_post_flush(struct api_request *r, json_t **ret)
 	char shown[DNS_NAME_TEXT_MAX];
 	uint8_t name[DNS_NAME_MAX + 1];
 	uint16_t len = 0;
+	bool below;
 	int err;
 
-	if (text && !parse_name(text, name, &len))
+	below = text && !strncmp(text, "*.", 2);
+	if (text && !parse_name(below && text[2] ? text + 2 : text, name, &len))
 		return api_bad_param(r, "name", ret);
 	if (text)
 		dns_name_lower(name, name, len);
-	err = control_flush(r->control, text ? name : NULL, len, &f);
+	err = control_flush(r->control, text ? name : NULL, len, below, &f);
 	if (err)
 		return api_fail_errno(ret, err, "not flushed", NULL);
-	*ret = json_pack("{s:o, s:o, s:o}", "name", text ? json_string(dns_name_text(name, shown, sizeof(shown))) :
-			 json_null(), "kernel", render_u64(f.kernel), "cache", render_u64(f.cache));
+	*ret = json_pack("{s:o, s:b, s:o, s:o}", "name", text ? json_string(dns_name_text(name, shown, sizeof(shown))) :
+			 json_null(), "below", below, "kernel", render_u64(f.kernel), "cache", render_u64(f.cache));
 	return OK;
 }
 

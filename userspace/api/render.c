@@ -114,6 +114,16 @@ static json_t *objects(const struct control_status *s)
 			 TEXT(s->objects_why), "trouble", TEXT(s->objects_trouble), "pauses", (int)s->pauses);
 }
 
+static json_t *servers(const struct control_status *s)
+{
+	json_t *all = json_array();
+	unsigned i;
+
+	for (i = 0; i < BOUND(s->servers, s->server); i++)
+		json_array_append_new(all, TEXT(s->server[i]));
+	return all;
+}
+
 static json_t *left_out(const struct control_status *s)
 {
 	json_t *all = json_array();
@@ -161,7 +171,7 @@ json_t *render_status(const struct control_status *s)
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
-			 addresses(s->server, BOUND(s->servers, s->server)), "fastpath", fastpath(&s->kern), "filter",
+			 servers(s), "fastpath", fastpath(&s->kern), "filter",
 			 filter(s), "objects", objects(s), "left_out", left_out(s), "durable", durable(&s->durable), "reloads", "done",
 			 render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error), "waiting", waiting(s));
@@ -262,10 +272,10 @@ json_t *render_event(const struct control_event *e)
 	n = strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(when + n, sizeof(when) - n, ".%06uZ", (unsigned)(e->time_us % 1000000));
 	ip.port = 0;
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o}", "time", when, "client",
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:i, s:o}", "time", when, "client",
 			 addr_text(&ip, client, sizeof(client)), "port", e->client.port, "protocol", e->tcp ? "tcp" : "udp",
 			 "name", dns_name_text(e->name, name, sizeof(name)), "type",
 			 dns_type_text(e->qtype, type, sizeof(type)), "rcode", dns_rcode_text(e->rcode, rcode, sizeof(rcode)),
-			 "by", e->kernel ? "kernel" : "daemon", "source", TEXT(e->source), "verdict", TEXT(e->verdict),
+			 "by", e->kernel ? "kernel" : "daemon", "source", TEXT(e->source), "stale", e->stale, "verdict", TEXT(e->verdict),
 			 "list", TEXT(e->list), "bytes", (int)e->size, "latency_us", render_u64(e->latency_us));
 }

@@ -31,8 +31,13 @@ json_t *render_u64(uint64_t v);
 json_t *render_status(const struct control_status *s);
 json_t *render_stats(const struct control_stats *s);
 json_t *render_memory(const struct control_memory *m);
+json_t *render_upstreams(const struct control_upstreams *u);
 json_t *render_lists(const struct control_list *l, unsigned count);
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w);
+/* A whole message, for programs and for people; null when @size is 0. */
+json_t *render_message(const uint8_t *msg, size_t size);
+json_t *render_cache(const struct control_cache *c);
+json_t *render_cached(const uint8_t *name, const struct control_cached *list, unsigned count);
 json_t *render_event(const struct control_event *e);
 /* @group: those of this one alone; NULL: all. */
 json_t *render_rules(const struct config *c, const char *group);

@@ -20,7 +20,7 @@ static const char *const daemon_source[] = { "none", "filter", "cache", "upstrea
 #define PICK(array, i) ((unsigned)(i) < sizeof(array) / sizeof((array)[0]) ? (array)[i] : "?")
 #define TEXT(array) render_text(array, sizeof(array))
 
-static json_t *message(const uint8_t *msg, size_t size)
+json_t *render_message(const uint8_t *msg, size_t size)
 {
 	char *hex, *text;
 	json_t *m;
@@ -69,7 +69,7 @@ static json_t *kernel(const struct control_why *w)
 			 "unit", (int)y->unit, "filter_generation", render_u64(y->filter_generation), "ns",
 			 render_u64(w->kern.ns), "answer", "unit", render_u64(y->answer_unit), "generation",
 			 render_u64(y->answer_generation), "expires_ns", render_u64(y->expires), "reply",
-			 message(w->kern.reply, w->kern.reply_len));
+			 render_message(w->kern.reply, w->kern.reply_len));
 }
 
 static json_t *link_name(const struct control_verdict *v)
@@ -90,7 +90,7 @@ static json_t *daemon_side(const struct control_why *w)
 			 TEXT(w->daemon_list), "line", w->verdict.line ? render_u64(w->verdict.line) : json_null(), "rule",
 			 *w->verdict.rule ? TEXT(w->verdict.rule) : json_null(), "link", link_name(&w->verdict), "entry", entry(w->verdict.entry), "rewrites",
 			 (int)w->verdict.rewrites, "group_name", TEXT(w->group), "paused", w->paused, "closed", *w->closed ? TEXT(w->closed) : json_null(), "depth", (int)w->verdict.depth, "reply",
-			 message(w->reply, w->daemon_error ? 0 : w->reply_len));
+			 render_message(w->reply, w->daemon_error ? 0 : w->reply_len));
 }
 
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w)

@@ -16,7 +16,6 @@ size_t cache_packed_size(const struct dns_answer *a)
 
 void cache_pack(const struct dns_answer *a, const struct cache_moment *now, uint8_t *to)
 {
-	unsigned asked = atomic_load_explicit(&a->asked, memory_order_relaxed);
 	struct cache_packed p = {
 		.size = (uint32_t)cache_packed_size(a),
 		.ttl = a->ttl,
@@ -28,9 +27,10 @@ void cache_pack(const struct dns_answer *a, const struct cache_moment *now, uint
 		.answers = a->answers,
 		.authorities = a->authorities,
 		.body_len = a->body_len,
-		.asked = asked < UINT16_MAX ? (uint16_t)asked : UINT16_MAX,
+		.asked = atomic_load_explicit(&a->asked, memory_order_relaxed),
 		.bits = a->key.bits,
-		.flags = (uint8_t)((a->aa ? CACHE_PACKED_AA : 0) | (a->ad ? CACHE_PACKED_AD : 0)),
+		.flags = (uint8_t)((a->aa ? CACHE_PACKED_AA : 0) | (a->ad ? CACHE_PACKED_AD : 0) |
+				   (a->cut ? CACHE_PACKED_CUT : 0)),
 	};
 
 	to = mempcpy(to, &p, sizeof(p));
@@ -55,7 +55,8 @@ int cache_packed_read(const uint8_t *at, size_t left, struct cache_packed *ret)
 
 void cache_packed_key(const uint8_t *at, const struct cache_packed *p, struct dns_key *ret)
 {
-	*ret = (struct dns_key){ .name_len = p->name_len, .qtype = p->qtype, .bits = p->bits };
+	*ret = (struct dns_key){ .name_len = p->name_len, .qtype = p->flags & CACHE_PACKED_CUT ? 0 : p->qtype,
+				 .bits = p->bits };
 	memcpy(ret->name, at + sizeof(*p), p->name_len);
 }
 
@@ -72,6 +73,7 @@ int cache_unpack(const uint8_t *at, const struct cache_packed *p, const struct c
 	if (lived_ms < 0)
 		lived_ms = 0;
 	cache_packed_key(at, p, &key);
+	key.qtype = p->qtype;
 	err = dns_answer_from_body(&key, p->rcode, at + sizeof(*p) + p->name_len, p->body_len, p->answers, p->authorities,
 				   now->coarse_ns - (uint64_t)lived_ms * MS_NS, &a);
 	if (err)
@@ -80,6 +82,7 @@ int cache_unpack(const uint8_t *at, const struct cache_packed *p, const struct c
 	a->ede = p->ede;
 	a->aa = p->flags & CACHE_PACKED_AA;
 	a->ad = p->flags & CACHE_PACKED_AD;
+	a->cut = p->flags & CACHE_PACKED_CUT;
 	atomic_store_explicit(&a->asked, p->asked ? p->asked : 1, memory_order_relaxed);
 	*ret = a;
 	return 0;

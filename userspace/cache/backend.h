@@ -27,13 +27,14 @@ struct cache_backend {
 void cache_set_backend(struct cache *c, const struct cache_backend *b);
 
 /**
- * Keep an answer that was read back, unless there is one to its key or no room: nothing goes for its sake.
+ * Keep an answer that was read back, live or stale, unless there is one to its key, a cut of its name, or no room:
+ * nothing goes for its sake.
  *
  * The backend does not hear of it.  Returns false when there is no room.
  */
 bool cache_load(struct cache *c, struct dns_answer *a, uint64_t now_ns);
 
-/* Look up an answer without counting that; a reference, or NULL. */
+/* Look up a live answer to just that key (a cut's has type 0) without counting that; a reference, or NULL. */
 struct dns_answer *cache_peek(struct cache *c, const struct dns_key *key, uint64_t now_ns);
 
 /* ---- answers as octets ---- */
@@ -44,7 +45,7 @@ struct cache_moment {
 	int64_t wall_ms;		/* since 1970 */
 };
 
-#define CACHE_PACK_VERSION 1
+#define CACHE_PACK_VERSION 2
 
 /* Fixed part of a packed answer; name and body follow.  In the order of octets of the machine. */
 struct cache_packed {
@@ -64,7 +65,7 @@ struct cache_packed {
 	uint8_t zero[6];
 };
 
-enum cache_packed_flag { CACHE_PACKED_AA = 1, CACHE_PACKED_AD = 2 };
+enum cache_packed_flag { CACHE_PACKED_AA = 1, CACHE_PACKED_AD = 2, CACHE_PACKED_CUT = 4 };
 
 /* Octets that cache_pack() writes. */
 size_t cache_packed_size(const struct dns_answer *a);
@@ -79,10 +80,10 @@ void cache_pack(const struct dns_answer *a, const struct cache_moment *now, uint
  */
 int cache_packed_read(const uint8_t *at, size_t left, struct cache_packed *ret);
 
-/* The key of a packed answer that cache_packed_read() took. */
+/* The key that the cache has a packed answer under, which cache_packed_read() took: a cut's is of type 0. */
 void cache_packed_key(const uint8_t *at, const struct cache_packed *p, struct dns_key *ret);
 
-/* When it must not be given any more, as milliseconds since 1970. */
+/* When its time is over, as milliseconds since 1970. */
 static inline int64_t cache_packed_end(const struct cache_packed *p)
 {
 	return p->born_ms + (int64_t)p->ttl * 1000;

@@ -1,62 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache.c - shards, each with an index of buckets and a ring of slots.
+ * cache.c - the cache out of its shards.
  *
- * The name alone chooses the shard, so that flushing a name locks one of them;
- * name, type and bits choose the bucket, so that a name that is asked for all
- * its 65,536 types does not fill one.  A bucket is one line of the CPU's
- * caches: a look-up waits for it and for the answer that its tag points to,
- * and for no third.  A full bucket sends an answer on to the next one.  The
- * ring keeps the order of arrival for the hand that evicts.
- *
- * Buckets stay where they are for as long as the cache lives, and their words
- * are written whole: so who asks for memory ahead may read them without the
- * lock.  What he reads may be past; he only has the CPU fetch what it points
- * to, which is no access and harms nobody when that is freed.
+ * The name alone chooses the shard, so that what is known of a name, and
+ * flushing it, needs one lock.
  */
-#include <pthread.h>
-#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/bug.h"
-#include "base/hash.h"
 #include "base/random.h"
 #include "base/slab.h"
 #include "cache/backend.h"
+#include "cache/shard.h"
 
 #define SHARDS_MAX  64
 #define SHARD_LEAST 64			/* entries below which a shard is not worth a lock of its own */
-#define LINE        64
-#define WAYS        7
-#define FILL        4			/* answers a bucket when the shard is full: one in fifty has to go on */
-#define NONE        UINT32_MAX
-
-struct bucket {
-	uint64_t tags;			/* an octet for each way, of the name; 0: nothing there; the uppermost: past */
-	struct dns_answer *answer[WAYS];
-};
-
-#define PAST     (1ULL << 8 * WAYS)	/* answers that went on from here; PAST_MAX: so many or more, for good */
-#define PAST_MAX UINT8_MAX
-#define ALL_WAYS 0x0080808080808080ULL	/* a bit for each, as ways_with() returns them */
-
-/* An answer's place in the order of arrival, which it knows; the hand comes by only when none is free. */
-union slot {
-	struct dns_answer *answer;
-	uint32_t next;			/* free */
-};
-
-struct shard {
-	alignas(LINE) pthread_mutex_t lock;	/* guards all below, and what buckets and slots hold */
-	struct bucket *buckets;
-	uint32_t count;			/* buckets */
-	uint32_t size;			/* slots */
-	struct cache_stats stats;	/* bytes: of answers only */
-	union slot *slots;
-	uint32_t fresh;			/* slots that were never used: from here on */
-	uint32_t free;			/* list of slots used before */
-	uint32_t hand;
-};
+#define SHARD_BYTES (256 * 1024)	/* the same for octets: two of the biggest answers have room */
+#define ENTRY_BYTES (sizeof(struct bucket) / INDEX_FILL + sizeof(struct slot) + sizeof(uint32_t))
 
 struct cache {
 	struct hash_key key;
@@ -64,25 +23,11 @@ struct cache {
 	struct shard *shard;
 	struct bucket *buckets;		/* of all shards */
 	size_t buckets_size;		/* octets */
+	uint64_t bytes_max;
+	size_t entries;
+	_Atomic uint64_t stale_ns;
 	_Atomic uint64_t misses;	/* of a cache that keeps nothing */
 	struct cache_backend backend;	/* put is NULL: there is none */
-};
-
-/* A key and where it belongs. */
-struct place {
-	struct shard *shard;
-	struct bucket *home;
-	const uint8_t *name;
-	uint16_t name_len;
-	uint16_t qtype;
-	uint8_t bits;
-	uint8_t tag;
-};
-
-/* Where an answer is. */
-struct way {
-	struct bucket *bucket;
-	unsigned at;
 };
 
 static struct shard *shard_of(const struct cache *c, uint64_t hash)
@@ -90,203 +35,22 @@ static struct shard *shard_of(const struct cache *c, uint64_t hash)
 	return &c->shard[(hash >> 32) & (c->shards - 1)];
 }
 
-static uint8_t tag_of(uint64_t hash)
+static uint64_t stale_of(const struct cache *c)
 {
-	return (uint8_t)(1 + (uint8_t)hash % UINT8_MAX);
+	return atomic_load_explicit(&c->stale_ns, memory_order_relaxed);
 }
 
-static struct bucket *home_of(const struct shard *s, uint64_t hash, uint16_t qtype, uint8_t bits)
+static struct place place_of_key(const struct shard *s, const struct dns_key *key, uint64_t hash)
 {
-	return s->buckets + ((hash_mix(hash, (uint64_t)qtype << 8 | bits) >> 32) * s->count >> 32);
+	return index_place(&s->index, hash, key->name, key->name_len, key->qtype, key->bits);
 }
 
-static struct place place_of_answer(const struct cache *c, const struct dns_answer *a)
+static struct dns_answer *answer_at(struct way w)
 {
-	uint64_t hash = hash_octets(&c->key, a->key.name, a->key.name_len);
-	struct shard *s = shard_of(c, hash);
-
-	return (struct place){ s, home_of(s, hash, a->key.qtype, a->key.bits), a->key.name, a->key.name_len,
-			       a->key.qtype, a->key.bits, tag_of(hash) };
+	return w.bucket->answer[w.at];
 }
 
-static struct place place_of_key(const struct cache *c, const struct dns_key *key, uint64_t hash)
-{
-	struct shard *s = shard_of(c, hash);
-
-	return (struct place){ s, home_of(s, hash, key->qtype, key->bits), key->name, key->name_len, key->qtype,
-			       key->bits, tag_of(hash) };
-}
-
-/* ---- one shard's index, under its lock ---------------------------------- */
-
-static unsigned past(const struct bucket *b)
-{
-	return (unsigned)(b->tags / PAST);
-}
-
-static struct bucket *next(const struct shard *s, struct bucket *b)
-{
-	return ++b == s->buckets + s->count ? s->buckets : b;
-}
-
-/* Words are written whole, for who reads them without the lock. */
-static void set_tags(struct bucket *b, uint64_t tags)
-{
-	__atomic_store_n(&b->tags, tags, __ATOMIC_RELAXED);
-}
-
-static void set_answer(struct bucket *b, unsigned at, struct dns_answer *a)
-{
-	__atomic_store_n(&b->answer[at], a, __ATOMIC_RELAXED);
-}
-
-/* The ways whose tag is @tag: bit 8 n + 7 is set for way n.  All at once: which one it is, no branch can guess. */
-static uint64_t ways_of(uint64_t tags, uint8_t tag)
-{
-	const uint64_t ones = 0x0101010101010101, low7 = 0x7f * ones;
-	uint64_t differ = tags ^ tag * ones;
-
-	return ~(((differ & low7) + low7) | differ) & ALL_WAYS;
-}
-
-static uint64_t ways_with(const struct bucket *b, uint8_t tag)
-{
-	return ways_of(b->tags, tag);
-}
-
-static unsigned first(uint64_t ways)
-{
-	return (unsigned)__builtin_ctzll(ways) / 8;
-}
-
-static bool is_to(const struct dns_answer *a, const struct place *p)
-{
-	return a->key.qtype == p->qtype && a->key.bits == p->bits && a->key.name_len == p->name_len &&
-	       !memcmp(a->key.name, p->name, p->name_len);
-}
-
-static bool find(const struct place *p, struct way *ret)
-{
-	struct bucket *b = p->home;
-
-	for (uint32_t n = 0; n < p->shard->count; n++, b = next(p->shard, b)) {
-		for (uint64_t ways = ways_with(b, p->tag); ways; ways &= ways - 1) {
-			struct dns_answer *a = b->answer[first(ways)];
-
-			/* its second line comes while the first is compared */
-			__builtin_prefetch((const char *)a + LINE);
-			if (!is_to(a, p))
-				continue;
-			*ret = (struct way){ b, first(ways) };
-			return true;
-		}
-		if (!past(b))
-			break;
-	}
-	return false;
-}
-
-static void index_add(const struct place *p, struct dns_answer *a)
-{
-	struct bucket *b = p->home;
-	unsigned at;
-
-	for (; !ways_with(b, 0); b = next(p->shard, b))
-		set_tags(b, b->tags + (past(b) < PAST_MAX ? PAST : 0));
-	at = first(ways_with(b, 0));
-	set_answer(b, at, a);
-	set_tags(b, b->tags | (uint64_t)p->tag << 8 * at);
-}
-
-static void index_remove(const struct place *p, struct way w)
-{
-	set_tags(w.bucket, w.bucket->tags & ~(0xffULL << 8 * w.at));
-	for (struct bucket *b = p->home; b != w.bucket; b = next(p->shard, b))
-		set_tags(b, b->tags - (past(b) < PAST_MAX ? PAST : 0));
-}
-
-/* ---- one shard, under its lock ------------------------------------------ */
-
-/* Let go of the answer at @w; the reference is the caller's to drop, on the query path outside the lock. */
-static struct dns_answer *take(const struct place *p, struct way w)
-{
-	struct dns_answer *a = w.bucket->answer[w.at];
-	struct shard *s = p->shard;
-
-	index_remove(p, w);
-	s->slots[a->slot].next = s->free;
-	s->free = a->slot;
-	s->stats.entries--;
-	s->stats.bytes -= dns_answer_size(a);
-	return a;
-}
-
-/*
- * Make room in a full shard: the first entry under the hand that is dead or
- * was not asked for since the last round.  Each step clears a mark, so the
- * second round ends it.
- */
-static struct dns_answer *evict(const struct cache *c, struct shard *s, uint64_t now_ns)
-{
-	struct dns_answer *a;
-	struct place p;
-	struct way w;
-
-	for (;;) {
-		a = s->slots[s->hand].answer;
-		s->hand = s->hand + 1 == s->size ? 0 : s->hand + 1;
-		if (!dns_answer_fresh(a, now_ns)) {
-			s->stats.expired++;
-			break;
-		}
-		if (!a->wanted) {
-			s->stats.evicted++;
-			break;
-		}
-		a->wanted = false;
-	}
-	p = place_of_answer(c, a);
-	return bug_if(!find(&p, &w)) ? NULL : take(&p, w);
-}
-
-static void slot_fill(struct shard *s, struct dns_answer *a)
-{
-	uint32_t i = s->free;
-
-	if (i == NONE)
-		i = s->fresh++;
-	else
-		s->free = s->slots[i].next;
-	s->slots[i].answer = a;
-	a->slot = i;
-	a->wanted = false;
-}
-
-static void add(const struct place *p, struct dns_answer *a)
-{
-	slot_fill(p->shard, a);
-	index_add(p, a);
-	p->shard->stats.entries++;
-	p->shard->stats.bytes += dns_answer_size(a);
-}
-
-/* Put @a where an older answer to the same key is; returns that. */
-static struct dns_answer *replace(const struct place *p, struct way w, struct dns_answer *a)
-{
-	struct dns_answer *old = w.bucket->answer[w.at];
-
-	if (old == a)
-		return old;
-	atomic_store_explicit(&a->asked, atomic_load_explicit(&old->asked, memory_order_relaxed), memory_order_relaxed);
-	a->slot = old->slot;
-	a->wanted = old->wanted;
-	p->shard->slots[a->slot].answer = a;
-	set_answer(w.bucket, w.at, a);
-	p->shard->stats.bytes += dns_answer_size(a) - dns_answer_size(old);
-	return old;
-}
-
-/* ---- the cache ---------------------------------------------------------- */
+/* ---- making it ---------------------------------------------------------- */
 
 /* Shard @i of @shards gets so many of @entries. */
 static uint32_t share(size_t entries, unsigned shards, unsigned i)
@@ -296,48 +60,73 @@ static uint32_t share(size_t entries, unsigned shards, unsigned i)
 
 static uint32_t buckets_for(uint32_t size)
 {
-	return size / FILL + 1;
+	return size / INDEX_FILL + 1;
 }
 
-static int shard_init(struct shard *s, uint32_t size, struct bucket *buckets)
+static size_t entries_for(size_t entries, uint64_t bytes_max)
 {
-	s->slots = malloc(size * sizeof(*s->slots));
-	if (!s->slots)
-		return -1;
-	pthread_mutex_init(&s->lock, NULL);
-	s->size = size;
-	s->free = NONE;
-	s->buckets = buckets;
-	s->count = buckets_for(size);
+	size_t most = UINT32_MAX / 2;
+
+	if (bytes_max && bytes_max / 2 / ENTRY_BYTES < most)
+		most = bytes_max / 2 / ENTRY_BYTES + 1;
+	return entries < most ? entries : most;
+}
+
+static unsigned shards_for(size_t entries, uint64_t bytes_max)
+{
+	unsigned shards = 1;
+
+	while (shards < SHARDS_MAX && entries / (shards * 2) >= SHARD_LEAST &&
+	       (!bytes_max || bytes_max / (shards * 2) >= SHARD_BYTES))
+		shards *= 2;
+	return shards;
+}
+
+/* What the tables take. */
+static uint64_t fixed_bytes(const struct cache *c, unsigned shards)
+{
+	return sizeof(*c) + shards * sizeof(*c->shard) + c->buckets_size +
+	       c->entries * (sizeof(struct slot) + sizeof(uint32_t));
+}
+
+static int make_shards(struct cache *c, unsigned shards)
+{
+	uint64_t fixed = fixed_bytes(c, shards), each = UINT64_MAX;
+	struct bucket *at = c->buckets;
+
+	if (c->bytes_max)
+		each = c->bytes_max > fixed ? (c->bytes_max - fixed) / shards : 0;
+	for (; c->shards < shards; c->shards++) {
+		uint32_t size = share(c->entries, shards, c->shards);
+		struct index index = { at, buckets_for(size) };
+
+		if (shard_init(&c->shard[c->shards], size, each, &index, &c->key))
+			return -1;
+		at += index.count;
+	}
 	return 0;
 }
 
-struct cache *cache_new(size_t entries)
+struct cache *cache_new(size_t entries, uint64_t bytes_max)
 {
 	struct cache *c = calloc(1, sizeof(*c));
-	unsigned i, shards = 1;
-	struct bucket *at;
+	unsigned i, shards;
 
 	if (!c || !entries)
 		return c;
-	if (entries > UINT32_MAX / 2)
-		entries = UINT32_MAX / 2;
-	while (shards < SHARDS_MAX && entries / (shards * 2) >= SHARD_LEAST)
-		shards *= 2;
+	c->bytes_max = bytes_max;
+	c->entries = entries_for(entries, bytes_max);
+	shards = shards_for(c->entries, bytes_max);
 	random_fill(&c->key, sizeof(c->key));
 	for (i = 0; i < shards; i++)
-		c->buckets_size += buckets_for(share(entries, shards, i)) * sizeof(*c->buckets);
-	c->buckets = at = huge_map(c->buckets_size);
-	c->shard = aligned_alloc(LINE, shards * sizeof(*c->shard));
+		c->buckets_size += buckets_for(share(c->entries, shards, i)) * sizeof(*c->buckets);
+	c->buckets = huge_map(c->buckets_size);
+	c->shard = aligned_alloc(INDEX_LINE, shards * sizeof(*c->shard));
 	if (!c->buckets || !c->shard)
 		goto fail;
 	memset(c->shard, 0, shards * sizeof(*c->shard));
-	for (; c->shards < shards; c->shards++) {
-		if (shard_init(&c->shard[c->shards], share(entries, shards, c->shards), at))
-			goto fail;
-		at += c->shard[c->shards].count;
-	}
-	return c;
+	if (!make_shards(c, shards))
+		return c;
 fail:
 	cache_free(c);
 	return NULL;
@@ -349,7 +138,7 @@ void cache_free(struct cache *c)
 		return;
 	cache_flush_all(c);
 	for (unsigned i = 0; i < c->shards; i++) {
-		free(c->shard[i].slots);
+		shard_done(&c->shard[i]);
 		pthread_mutex_destroy(&c->shard[i].lock);
 	}
 	huge_unmap(c->buckets, c->buckets_size);
@@ -357,21 +146,30 @@ void cache_free(struct cache *c)
 	free(c);
 }
 
+void cache_keep_stale(struct cache *c, uint64_t ns)
+{
+	atomic_store_explicit(&c->stale_ns, ns, memory_order_relaxed);
+}
+
 uint64_t cache_hash(const struct cache *c, const struct dns_key *key)
 {
 	return hash_octets(&c->key, key->name, key->name_len);
 }
 
+/* ---- asking ahead ------------------------------------------------------- */
+
 void cache_ahead(const struct cache *c, const struct dns_key *key, uint64_t hash)
 {
+	const struct index *x;
 	struct bucket *home;
 
 	if (!c->shards)
 		return;
-	home = home_of(shard_of(c, hash), hash, key->qtype, key->bits);
+	x = &shard_of(c, hash)->index;
+	home = index_home(x, hash, key->qtype, key->bits);
 	/* the next one too: so few stand there, but they are what would be waited for */
 	__builtin_prefetch(home);
-	__builtin_prefetch(next(shard_of(c, hash), home));
+	__builtin_prefetch(index_next(x, home));
 }
 
 /* Ask for the answers in @b with the tag; true when there are none and others went on from here. */
@@ -382,9 +180,9 @@ static bool ahead_ways(const struct bucket *b, uint8_t tag)
 	const char *a;
 
 	for (; ways; ways &= ways - 1) {
-		a = (const char *)__atomic_load_n(&b->answer[first(ways)], __ATOMIC_RELAXED);
+		a = (const char *)__atomic_load_n(&b->answer[first_way(ways)], __ATOMIC_RELAXED);
 		__builtin_prefetch(a);
-		__builtin_prefetch(a + LINE);
+		__builtin_prefetch(a + INDEX_LINE);
 	}
 	return none && tags >= PAST;
 }
@@ -392,13 +190,43 @@ static bool ahead_ways(const struct bucket *b, uint8_t tag)
 /* What stands further on than in the second bucket comes when it is looked for. */
 void cache_ahead_answer(const struct cache *c, const struct dns_key *key, uint64_t hash)
 {
+	const struct index *x;
 	struct bucket *home;
 
 	if (!c->shards)
 		return;
-	home = home_of(shard_of(c, hash), hash, key->qtype, key->bits);
+	x = &shard_of(c, hash)->index;
+	home = index_home(x, hash, key->qtype, key->bits);
 	if (ahead_ways(home, tag_of(hash)))
-		ahead_ways(next(shard_of(c, hash), home), tag_of(hash));
+		ahead_ways(index_next(x, home), tag_of(hash));
+}
+
+/* ---- looking up --------------------------------------------------------- */
+
+static void count_asking(struct dns_answer *a)
+{
+	uint16_t asked = atomic_load_explicit(&a->asked, memory_order_relaxed);
+
+	/* who counts has the lock, so nothing is lost between the two */
+	if (asked < UINT16_MAX)
+		atomic_store_explicit(&a->asked, (uint16_t)(asked + 1), memory_order_relaxed);
+	if (a->wanted < SHARD_WANTED_MAX)
+		a->wanted++;
+}
+
+/* A place where something lives; what is no longer kept goes, one at a time by way of @ret_dead. */
+static bool find_live(const struct cache *c, struct shard *s, const struct place *p, uint64_t now_ns, struct way *ret,
+		      struct dns_answer **ret_dead)
+{
+	if (!index_find(&s->index, p, ret))
+		return false;
+	if (dns_answer_fresh(answer_at(*ret), now_ns))
+		return true;
+	if (!*ret_dead && !answer_is_kept(answer_at(*ret), stale_of(c), now_ns)) {
+		*ret_dead = shard_take(s, p, *ret);
+		s->stats.expired++;
+	}
+	return false;
 }
 
 struct dns_answer *cache_get(struct cache *c, const struct dns_key *key, uint64_t now_ns)
@@ -412,123 +240,339 @@ struct dns_answer *cache_get(struct cache *c, const struct dns_key *key, uint64_
 struct dns_answer *cache_get_hashed(struct cache *c, const struct dns_key *key, uint64_t hash, uint64_t now_ns)
 {
 	struct dns_answer *a = NULL, *dead = NULL;
-	struct place p;
+	struct shard *s;
+	struct place p, cut;
 	struct way w;
+	bool found;
 
 	if (!c->shards) {
 		atomic_fetch_add_explicit(&c->misses, 1, memory_order_relaxed);
 		return NULL;
 	}
-	p = place_of_key(c, key, hash);
-	pthread_mutex_lock(&p.shard->lock);
-	if (!find(&p, &w)) {
-		p.shard->stats.misses++;
-	} else if (dns_answer_fresh(w.bucket->answer[w.at], now_ns)) {
-		a = dns_answer_ref(w.bucket->answer[w.at]);
-		a->wanted = true;
-		/* who counts has the lock, so nothing is lost between the two */
-		atomic_store_explicit(&a->asked, atomic_load_explicit(&a->asked, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
-		p.shard->stats.hits++;
-	} else {
-		dead = take(&p, w);
-		p.shard->stats.misses++;
-		p.shard->stats.expired++;
+	s = shard_of(c, hash);
+	p = place_of_key(s, key, hash);
+	pthread_mutex_lock(&s->lock);
+	found = find_live(c, s, &p, now_ns, &w, &dead);
+	if (!found && s->cuts) {
+		cut = index_other(&s->index, &p, 0);
+		found = find_live(c, s, &cut, now_ns, &w, &dead);
 	}
-	pthread_mutex_unlock(&p.shard->lock);
+	if (found) {
+		a = dns_answer_ref(answer_at(w));
+		count_asking(a);
+		s->stats.hits++;
+	} else {
+		s->stats.misses++;
+	}
+	pthread_mutex_unlock(&s->lock);
 	dns_answer_unref(dead);
 	return a;
 }
 
-void cache_put(struct cache *c, struct dns_answer *a, uint64_t now_ns)
+/* A live cut of just that name. */
+static struct dns_answer *get_cut(struct cache *c, const uint8_t *name, uint16_t len, uint8_t bits, uint64_t now_ns)
 {
-	struct dns_answer *old = NULL;
+	uint64_t hash = hash_octets(&c->key, name, len);
+	struct shard *s = shard_of(c, hash);
+	struct dns_answer *a = NULL, *dead = NULL;
+	struct place p = index_place(&s->index, hash, name, len, 0, bits);
+	struct way w;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->cuts && find_live(c, s, &p, now_ns, &w, &dead)) {
+		a = dns_answer_ref(answer_at(w));
+		count_asking(a);
+		s->stats.covered++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	dns_answer_unref(dead);
+	return a;
+}
+
+static bool has_cuts(const struct cache *c)
+{
+	unsigned i;
+
+	for (i = 0; i < c->shards; i++)
+		if (__atomic_load_n(&c->shard[i].cuts, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+struct dns_answer *cache_get_above(struct cache *c, const struct dns_key *key, uint64_t now_ns)
+{
+	struct dns_answer *a = NULL;
+	uint16_t at;
+
+	if (!has_cuts(c))
+		return NULL;
+	for (at = key->name[0] + 1U; !a && at < key->name_len - 1; at += key->name[at] + 1U)
+		a = get_cut(c, key->name + at, key->name_len - at, key->bits, now_ns);
+	return a;
+}
+
+/* The newest of what is kept for a key, live or not: an answer to it or a cut of its name. */
+static bool find_kept(const struct cache *c, struct shard *s, const struct place *p, uint64_t now_ns, struct way *ret)
+{
+	struct place cut = index_other(&s->index, p, 0);
+	uint64_t stale_ns = stale_of(c);
+	bool found, more;
+	struct way w;
+
+	found = index_find(&s->index, p, ret) && answer_is_kept(answer_at(*ret), stale_ns, now_ns) &&
+		dns_answer_is_result(answer_at(*ret));
+	more = s->cuts && index_find(&s->index, &cut, &w) && answer_is_kept(answer_at(w), stale_ns, now_ns);
+	if (more && (!found || answer_at(w)->born_ns > answer_at(*ret)->born_ns))
+		*ret = w;
+	return found || more;
+}
+
+struct dns_answer *cache_get_stale(struct cache *c, const struct dns_key *key, uint64_t now_ns)
+{
+	uint64_t hash = cache_hash(c, key);
+	struct dns_answer *a = NULL;
+	struct shard *s;
 	struct place p;
 	struct way w;
+
+	if (!c->shards || !stale_of(c))
+		return NULL;
+	s = shard_of(c, hash);
+	p = place_of_key(s, key, hash);
+	pthread_mutex_lock(&s->lock);
+	if (find_kept(c, s, &p, now_ns, &w) && !dns_answer_fresh(answer_at(w), now_ns)) {
+		a = dns_answer_ref(answer_at(w));
+		count_asking(a);
+		s->stats.stale++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return a;
+}
+
+bool cache_failed(struct cache *c, const struct dns_key *key, uint64_t now_ns)
+{
+	uint64_t hash = cache_hash(c, key);
+	struct shard *s;
+	struct place p;
+	struct way w;
+	bool found;
+
+	if (!c->shards)
+		return false;
+	s = shard_of(c, hash);
+	p = place_of_key(s, key, hash);
+	pthread_mutex_lock(&s->lock);
+	found = find_kept(c, s, &p, now_ns, &w);
+	if (found)
+		atomic_store_explicit(&answer_at(w)->tried_s, (uint32_t)(now_ns / 1000000000) + 1, memory_order_relaxed);
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+/* ---- keeping ------------------------------------------------------------ */
+
+static void drop(struct shard *s, const struct place *p)
+{
+	struct way w;
+
+	if (index_find(&s->index, p, &w))
+		dns_answer_unref(shard_take(s, p, w));
+}
+
+/* A cut says more than the answer to its question, any result that the name is not cut off. */
+static void drop_contrary(struct shard *s, const struct place *p, const struct dns_answer *a)
+{
+	struct place other = index_other(&s->index, p, a->cut ? a->key.qtype : 0);
+
+	if (a->cut || (s->cuts && dns_answer_is_result(a)))
+		drop(s, &other);
+}
+
+/* Keep a live answer under the lock; returns a reference to drop. */
+static struct dns_answer *keep(struct cache *c, struct shard *s, const struct place *p, struct dns_answer *a,
+			       uint64_t now_ns)
+{
+	struct dns_answer *old, *gone;
+	struct way w;
+
+	if (!dns_answer_is_result(a) && find_kept(c, s, p, now_ns, &w))
+		return a;
+	if (dns_answer_size(a) > s->bytes_max) {
+		s->stats.refused++;
+		return a;
+	}
+	drop_contrary(s, p, a);
+	if (!index_find(&s->index, p, &w)) {
+		gone = shard_make_room(s, dns_answer_size(a), true, stale_of(c), now_ns);
+		shard_add(s, p, a);
+		return gone;
+	}
+	old = shard_replace(s, w, a);
+	gone = shard_make_room(s, 0, false, stale_of(c), now_ns);
+	dns_answer_unref(gone);
+	return old;
+}
+
+/* What may be given once takes the place of what might be given in its stead. */
+static void supersede(struct shard *s, const struct place *p, const struct dns_answer *a, uint64_t now_ns)
+{
+	struct place cut = index_other(&s->index, p, 0);
+	struct way w;
+
+	if (!dns_answer_is_result(a))
+		return;
+	if (index_find(&s->index, p, &w) && !dns_answer_fresh(answer_at(w), now_ns))
+		drop(s, p);
+	if (index_find(&s->index, &cut, &w) && !dns_answer_fresh(answer_at(w), now_ns))
+		drop(s, &cut);
+}
+
+static struct place place_of_answer(const struct shard *s, const struct dns_answer *a, uint64_t hash)
+{
+	return index_place(&s->index, hash, a->key.name, a->key.name_len, type_of(a), a->key.bits);
+}
+
+void cache_put(struct cache *c, struct dns_answer *a, uint64_t now_ns)
+{
+	uint64_t hash = hash_octets(&c->key, a->key.name, a->key.name_len);
+	struct dns_answer *gone = NULL;
+	struct shard *s;
+	struct place p;
 	bool kept;
 
-	if (!c->shards || !dns_answer_fresh(a, now_ns))
+	if (!c->shards)
 		return;
-	p = place_of_answer(c, a);
-	dns_answer_ref(a);
-	pthread_mutex_lock(&p.shard->lock);
-	if (find(&p, &w)) {
-		old = replace(&p, w, a);
-	} else if (p.shard->stats.entries < p.shard->size || (old = evict(c, p.shard, now_ns))) {
-		add(&p, a);
-	} else {
-		old = a;		/* not kept */
-	}
-	pthread_mutex_unlock(&p.shard->lock);
-	kept = old != a;
-	dns_answer_unref(old);
+	s = shard_of(c, hash);
+	p = place_of_answer(s, a, hash);
+	kept = dns_answer_fresh(a, now_ns);
+	pthread_mutex_lock(&s->lock);
+	if (kept)
+		gone = keep(c, s, &p, dns_answer_ref(a), now_ns);
+	else if (!a->ttl)
+		supersede(s, &p, a, now_ns);
+	pthread_mutex_unlock(&s->lock);
+	kept = kept && gone != a;
+	dns_answer_unref(gone);
 	if (kept && c->backend.put)
 		c->backend.put(c->backend.ctx, a);
 }
+
+/* ---- what stands behind ------------------------------------------------- */
 
 void cache_set_backend(struct cache *c, const struct cache_backend *b)
 {
 	c->backend = *b;
 }
 
+/* Is there an answer to the key, or one that says more or otherwise than @a? */
+static bool is_taken(struct shard *s, const struct place *p, const struct dns_answer *a)
+{
+	struct place other = index_other(&s->index, p, a->cut ? a->key.qtype : 0);
+	struct way w;
+
+	return index_find(&s->index, p, &w) || index_find(&s->index, &other, &w);
+}
+
 bool cache_load(struct cache *c, struct dns_answer *a, uint64_t now_ns)
 {
-	struct place p;
-	struct way w;
+	uint64_t hash = hash_octets(&c->key, a->key.name, a->key.name_len);
 	bool room = true;
+	struct shard *s;
+	struct place p;
 
 	if (!c->shards)
 		return false;
-	if (!dns_answer_fresh(a, now_ns))
+	if (!answer_is_kept(a, stale_of(c), now_ns))
 		return true;
-	p = place_of_answer(c, a);
-	pthread_mutex_lock(&p.shard->lock);
-	if (!find(&p, &w)) {
-		room = p.shard->stats.entries < p.shard->size;
+	s = shard_of(c, hash);
+	p = place_of_answer(s, a, hash);
+	pthread_mutex_lock(&s->lock);
+	if (!is_taken(s, &p, a)) {
+		room = s->stats.entries < s->size && s->stats.bytes + dns_answer_size(a) <= s->bytes_max;
 		if (room)
-			add(&p, dns_answer_ref(a));
+			shard_add(s, &p, dns_answer_ref(a));
 	}
-	pthread_mutex_unlock(&p.shard->lock);
+	pthread_mutex_unlock(&s->lock);
 	return room;
 }
 
 struct dns_answer *cache_peek(struct cache *c, const struct dns_key *key, uint64_t now_ns)
 {
-	struct dns_answer *a = NULL;
+	struct dns_answer *a = NULL, *dead = NULL;
+	uint64_t hash = cache_hash(c, key);
+	struct shard *s;
 	struct place p;
 	struct way w;
 
 	if (!c->shards)
 		return NULL;
-	p = place_of_key(c, key, cache_hash(c, key));
-	pthread_mutex_lock(&p.shard->lock);
-	if (find(&p, &w) && dns_answer_fresh(w.bucket->answer[w.at], now_ns))
-		a = dns_answer_ref(w.bucket->answer[w.at]);
-	pthread_mutex_unlock(&p.shard->lock);
+	s = shard_of(c, hash);
+	p = place_of_key(s, key, hash);
+	pthread_mutex_lock(&s->lock);
+	if (find_live(c, s, &p, now_ns, &w, &dead))
+		a = dns_answer_ref(answer_at(w));
+	pthread_mutex_unlock(&s->lock);
+	dns_answer_unref(dead);
 	return a;
 }
 
-/* Drop the entries whose name is @name (all when NULL); returns how many. */
-static size_t shard_flush(struct cache *c, struct shard *s, const uint8_t *name, uint16_t len, uint8_t tag)
+/* ---- flushing and reading ----------------------------------------------- */
+
+/* Which answers are meant: those of a name, with @below all below it too; all without a name. */
+struct match {
+	const uint8_t *name;
+	uint16_t len;
+	bool below;
+	uint8_t tag;			/* of the name, when it is that alone */
+};
+
+static bool matches(const struct match *m, const struct dns_answer *a)
+{
+	const uint8_t *name = a->key.name;
+	uint16_t len = a->key.name_len;
+
+	if (!m->name)
+		return true;
+	if (m->below)
+		for (; len > m->len; len -= *name + 1U, name += *name + 1U)
+			;
+	return len == m->len && !memcmp(name, m->name, len);
+}
+
+static uint64_t ways_of_match(const struct bucket *b, const struct match *m)
+{
+	return m->name && !m->below ? ways_with(b, m->tag) : ways_with(b, 0) ^ ALL_WAYS;
+}
+
+/* Drop the entries that are meant; returns how many. */
+static size_t shard_flush(struct cache *c, struct shard *s, const struct match *m)
 {
 	size_t n = 0;
 
 	pthread_mutex_lock(&s->lock);
-	for (struct bucket *b = s->buckets; b < s->buckets + s->count; b++) {
-		uint64_t ways = name ? ways_with(b, tag) : ways_with(b, 0) ^ ALL_WAYS;
-
-		for (; ways; ways &= ways - 1) {
-			struct dns_answer *a = b->answer[first(ways)];
+	for (struct bucket *b = s->index.buckets; b < s->index.buckets + s->index.count; b++) {
+		for (uint64_t ways = ways_of_match(b, m); ways; ways &= ways - 1) {
+			struct dns_answer *a = b->answer[first_way(ways)];
 			struct place p;
 
-			if (name && (a->key.name_len != len || memcmp(a->key.name, name, len)))
+			if (!matches(m, a))
 				continue;
-			p = place_of_answer(c, a);
-			dns_answer_unref(take(&p, (struct way){ b, first(ways) }));
+			p = place_of_answer(s, a, hash_octets(&c->key, a->key.name, a->key.name_len));
+			dns_answer_unref(shard_take(s, &p, (struct way){ b, first_way(ways) }));
 			n++;
 		}
 	}
 	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+static size_t flush_shards(struct cache *c, const struct match *m)
+{
+	size_t n = 0;
+	unsigned i;
+
+	for (i = 0; i < c->shards; i++)
+		n += shard_flush(c, &c->shard[i], m);
 	return n;
 }
 
@@ -539,16 +583,41 @@ size_t cache_flush_name(struct cache *c, const uint8_t *lower, uint16_t len)
 	if (!c->shards)
 		return 0;
 	hash = hash_octets(&c->key, lower, len);
-	return shard_flush(c, shard_of(c, hash), lower, len, tag_of(hash));
+	return shard_flush(c, shard_of(c, hash), &(struct match){ lower, len, false, tag_of(hash) });
+}
+
+size_t cache_flush_below(struct cache *c, const uint8_t *lower, uint16_t len)
+{
+	return flush_shards(c, &(struct match){ .name = lower, .len = len, .below = true });
 }
 
 size_t cache_flush_all(struct cache *c)
 {
-	size_t n = 0;
-	unsigned i;
+	return flush_shards(c, &(struct match){ 0 });
+}
 
-	for (i = 0; i < c->shards; i++)
-		n += shard_flush(c, &c->shard[i], NULL, 0, 0);
+unsigned cache_list_name(struct cache *c, const uint8_t *lower, uint16_t len, uint64_t now_ns,
+			 struct dns_answer **ret, unsigned max)
+{
+	struct match m = { lower, len, false, 0 };
+	struct shard *s;
+	uint64_t hash;
+	unsigned n = 0;
+
+	if (!c->shards)
+		return 0;
+	hash = hash_octets(&c->key, lower, len);
+	m.tag = tag_of(hash);
+	s = shard_of(c, hash);
+	pthread_mutex_lock(&s->lock);
+	for (struct bucket *b = s->index.buckets; b < s->index.buckets + s->index.count; b++)
+		for (uint64_t ways = ways_of_match(b, &m); ways && n < max; ways &= ways - 1) {
+			struct dns_answer *a = b->answer[first_way(ways)];
+
+			if (matches(&m, a) && answer_is_kept(a, stale_of(c), now_ns))
+				ret[n++] = dns_answer_ref(a);
+		}
+	pthread_mutex_unlock(&s->lock);
 	return n;
 }
 
@@ -557,17 +626,22 @@ void cache_stats(struct cache *c, struct cache_stats *ret)
 	unsigned i;
 
 	*ret = (struct cache_stats){ .misses = atomic_load_explicit(&c->misses, memory_order_relaxed) };
-	ret->bytes = sizeof(*c) + c->shards * sizeof(*c->shard) + c->buckets_size;
+	ret->bytes = fixed_bytes(c, c->shards);
+	ret->bytes_max = c->bytes_max;
+	ret->entries_max = c->entries;
 	for (i = 0; i < c->shards; i++) {
 		struct shard *s = &c->shard[i];
 
 		pthread_mutex_lock(&s->lock);
 		ret->entries += s->stats.entries;
-		ret->bytes += s->stats.bytes + s->size * sizeof(*s->slots);
+		ret->bytes += s->stats.bytes;
 		ret->hits += s->stats.hits;
 		ret->misses += s->stats.misses;
+		ret->covered += s->stats.covered;
+		ret->stale += s->stats.stale;
 		ret->evicted += s->stats.evicted;
 		ret->expired += s->stats.expired;
+		ret->refused += s->stats.refused;
 		pthread_mutex_unlock(&s->lock);
 	}
 }

@@ -119,7 +119,7 @@ struct control_status {
 	unsigned listens;
 	struct addr listen[CONFIG_LISTEN_MAX];	/* in use: those of the start */
 	unsigned servers;
-	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
+	char server[CONFIG_SERVERS_MAX][ENDPOINT_TEXT_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
 	uint64_t filter_asked;		/* names on combinations of lists that the kernel has no number for: the daemon judges them */
@@ -149,6 +149,40 @@ int control_status(struct control *c, struct control_status *ret);
  */
 int control_lists(struct control *c, struct control_list *ret, unsigned max);
 
+enum control_upstream_state {
+	CONTROL_UPSTREAM_WELL,
+	CONTROL_UPSTREAM_FAILED,
+	CONTROL_UPSTREAM_UNRESOLVED,	/* its name has no address yet */
+};
+
+struct control_upstream {
+	char server[ENDPOINT_TEXT_MAX];
+	char used_for[512];		/* "servers", "fallback" and zones of routes, blanks between; as many as find room */
+	unsigned uses;			/* how many there are */
+	enum control_upstream_state state;
+	struct addr addr;		/* in use; not when unresolved */
+	bool changed;			/* it has failed or come back since the start, */
+	uint64_t since_s;		/* so long ago */
+	uint32_t latency_us;		/* a moving average; 0: unknown */
+	unsigned in_flight;
+	bool edns;			/* asked with EDNS */
+	uint64_t asked, answers, servfail, refused, timeouts, network, untrusted;
+	char why[192];			/* of the last attempt that went wrong; "" when none did */
+	uint64_t why_s;			/* so long ago */
+};
+
+struct control_upstreams {
+	enum config_strategy strategy;
+	unsigned in_flight;		/* questions */
+	unsigned in_flight_max;
+	unsigned server_in_flight_max;
+	unsigned count;
+	struct control_upstream at[CONFIG_SERVERS_ALL];
+};
+
+/* The servers in the order of the file: servers, fallback, routes; each once. */
+int control_upstreams(struct control *c, struct control_upstreams *ret);
+
 struct control_stats {
 	struct mr_stats kern;
 	struct mr_latency latency;
@@ -173,8 +207,29 @@ struct control_flushed {
 	uint64_t kernel;
 	uint64_t cache;
 };
-/* Forget one name (@lower, wire form), or everything when it is NULL. */
-int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *ret);
+/* Forget one name (@lower, wire form), with @below all names below it too, or everything when it is NULL. */
+int control_flush(struct control *c, const uint8_t *lower, uint16_t len, bool below, struct control_flushed *ret);
+
+#define CONTROL_CACHED_MAX 64
+
+/* What is kept of a name. */
+struct control_cached {
+	struct dns_answer *answer;	/* a reference */
+	bool live;			/* else its time is over, and it is kept to be given as a stale one */
+	bool rests;			/* renewing it has failed, and is not tried again for a while */
+	bool kernel;			/* the packet path has it too, for its own type */
+};
+/* The answers that the daemon's cache has to a name, at most @max; returns how many, whose references are the caller's. */
+int control_cached(struct control *c, const uint8_t *lower, uint16_t len, struct control_cached *ret, unsigned max);
+
+struct control_cache {
+	struct cache_stats cache;
+	uint32_t kernel_answers;
+	uint32_t kernel_answers_max;
+	uint64_t kernel_stale;		/* given by the kernel behind their end */
+	bool down;			/* no server answers: the kernel gives what is over */
+};
+int control_cache(struct control *c, struct control_cache *ret);
 
 /* control_reload() from any thread. */
 int control_ask_reload(struct control *c, struct err_at *reterr);
@@ -316,6 +371,7 @@ struct control_event {
 	uint32_t latency_us;		/* of the daemon's answers; 0 for the kernel's */
 	bool kernel;
 	bool tcp;
+	bool stale;			/* what was over, since no server answered */
 	char source[12];		/* "filter", "cache", "zone", "upstream", "self" */
 	char verdict[20];		/* "none", "block", "allow" ... */
 	char list[64];

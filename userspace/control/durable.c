@@ -46,6 +46,8 @@ void durable_open(struct control *c, const struct config *config)
 		.sync = (enum lmdb_sync)config->cache_lmdb_sync,
 		.sync_interval_ms = config->cache_lmdb_sync_interval_ms,
 		.max_bytes = config->cache_lmdb_max_bytes,
+		.stale_s = config->cache_serve_stale_enabled ? config->cache_serve_stale_max_age : 0,
+		.no_cuts = !config->cache_nxdomain_covers_descendants,
 		.cache = c->cache,
 	};
 	char path[2 * CONFIG_PATH_MAX];
@@ -58,6 +60,8 @@ void durable_open(struct control *c, const struct config *config)
 	o.path = path;
 	c->wall_ahead_ns = wall_ahead_ns();
 	c->durable_said.loading = true;
+	/* else what is stale would be read back to a cache that does not keep it yet */
+	cache_keep_stale(c->cache, o.stale_s * CLOCK_S);
 	err = lmdb_start(&o, &c->durable);
 	if (err) {
 		log_err("durable cache: it cannot be started, answers are kept in memory alone: %s", strerror(-err));

@@ -3,26 +3,27 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "control/internal.h"
 #include "maps/block.h"
 #include "maps/config.h"
-
-#define FAILURE_TTL 5			/* seconds that a failure is remembered (RFC 9520 section 3.2) */
 
 static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
-	s->udp.recursion = f->upstreams_servers.count > 0;
+	s->udp.recursion = f->upstreams_servers.count || f->upstreams_routes.count;
 	s->udp.udp_max = MR_EDNS_SIZE;
 	s->tcp = s->udp;
 	s->tcp.stream = true;
 	s->ttl.min = f->cache_min_ttl;
 	s->ttl.max = f->cache_max_ttl;
 	s->ttl.negative_max = f->cache_negative_ttl_max;
-	s->ttl.failure = FAILURE_TTL;
+	s->ttl.failure = f->cache_failure_ttl;
 	s->admit_after = f->fastpath_admit_after;
 	s->prefetch = f->cache_prefetch;
+	s->stale_ttl = f->cache_serve_stale_enabled ? f->cache_serve_stale_ttl : 0;
+	s->nxdomain_covers = f->cache_nxdomain_covers_descendants;
 }
 
 int snapshot_make(struct control *c, struct config *config, struct snapshot **ret, struct err_at *reterr)
@@ -40,6 +41,8 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 	err = clients_make(c, s, reterr);
 	if (!err)
 		err = clients_name(s);
+	if (!err)
+		err = snapshot_names(s);
 	if (err) {
 		snapshot_unref(s);
 		return err;
@@ -105,9 +108,18 @@ static void hand_over(struct control *c, struct snapshot *s)
 	struct snapshot *old = c->snapshot;
 
 	kern_clients_publish(c->kern, s->clients);
+	upstreams_apply(c, s->config, old ? old->config : NULL);
 	c->snapshot = s;
 	wire_snapshot(c, s);
 	snapshot_unref(old);
+}
+
+static void serve_stale(struct control *c, const struct snapshot *s)
+{
+	uint64_t ns = s->stale_ttl ? s->config->cache_serve_stale_max_age * CLOCK_S : 0;
+
+	cache_keep_stale(c->cache, ns);
+	kern_serve_stale(c->kern, ns, s->stale_ttl);
 }
 
 /*
@@ -142,6 +154,7 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 	edges_only(&c->edges, snapshot_root(c->snapshot));
 	if (err)
 		return err;
+	serve_stale(c, s);
 	take_source_names(c, s->config);
 	/* An answer of the packet path was not looked at by patterns that are new; one put there from now on is. */
 	if (forget)
@@ -154,6 +167,7 @@ void snapshot_apply_edited(struct control *c, struct snapshot *s)
 {
 	kern_configure(c->kern, s->udp.recursion);
 	hand_over(c, s);
+	serve_stale(c, s);
 	take_source_names(c, s->config);
 }
 

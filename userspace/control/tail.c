@@ -62,6 +62,7 @@ void tail_kernel_event(struct control *c, const struct mr_event *e)
 		.rcode = e->rcode,
 		.size = e->size,
 		.kernel = true,
+		.stale = e->stale,
 	};
 
 	memcpy(t.client.ip, e->client, 16);
@@ -85,6 +86,7 @@ void tail_query(struct control *c, const struct query *q)
 		.size = (uint16_t)q->reply_len,
 		.latency_us = (uint32_t)((clock_coarse_ns() - q->start_ns) / 1000),
 		.tcp = q->proto == QUERY_TCP,
+		.stale = q->gave_stale,
 	};
 
 	memcpy(t.name, q->key.name, sizeof(t.name));

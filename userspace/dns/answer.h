@@ -37,22 +37,27 @@ bool dns_key_same(const struct dns_key *a, const struct dns_key *b);
  */
 struct dns_answer {
 	_Atomic unsigned refs;
-	_Atomic unsigned asked;		/* how often it was given; statistics, not part of the answer */
+	_Atomic uint32_t tried_s;	/* second of the coarse clock in which renewing it failed last; 0: never */
 	uint64_t born_ns;		/* coarse clock */
 	uint32_t ttl;			/* smallest of all TTLs, clamped: the life in seconds; 0: do not keep */
-	uint32_t slot;			/* of the cache that holds it, which alone uses this and wanted */
-	bool wanted;
+	uint32_t slot;			/* of the cache that holds it, which alone uses this, wanted and settled */
+	uint8_t wanted : 2;
+	uint8_t settled : 1;
+	uint8_t : 0;			/* what follows many may read while those are written */
 	bool aa : 1;
 	bool ad : 1;
 	bool negative : 1;		/* NXDOMAIN or NODATA */
 	bool chain : 1;			/* it leads to other names: by a CNAME, DNAME, or the target of an SVCB or HTTPS */
+	bool dnssec : 1;		/* it has signatures or proofs that were not asked for by their type */
 	bool local : 1;			/* from a local zone: TTLs do not age */
+	bool cut : 1;			/* the name itself does not exist: an answer for all its types, and for all below */
 	uint16_t rcode;
 	int16_t ede;			/* enum dns_ede or DNS_EDE_NONE */
 	uint16_t answers;
 	uint16_t authorities;
 	uint16_t ttls;			/* of dns_answer_ttls() */
 	uint16_t body_len;
+	_Atomic uint16_t asked;		/* how often it was given, up to 65,535; as tried_s no part of the answer */
 	const uint8_t *body;
 	struct {			/* as struct dns_key */
 		uint16_t name_len;
@@ -84,9 +89,9 @@ struct dns_ttl_limits {
  *
  * Names are compressed anew against the question; records of another class,
  * OPT and the additional section are left out; the authority section is kept
- * for negative answers (SOA; with DO also NSEC, NSEC3, RRSIG) and, with DO,
- * for wildcard proofs; NS sets are not (minimal answers).  Records that are
- * not on the CNAME chain from the question are left out (RFC 2181 section 5.4.1).
+ * for negative answers (SOA) and for proofs (NSEC, NSEC3), all with their
+ * signatures: dns_answer_form() is what clients get of them; NS sets are not
+ * (minimal answers).  Records that are not on the CNAME chain from the question are left out (RFC 2181 section 5.4.1).
  * Every TTL is bent to the limits; a negative answer lives min(SOA TTL, SOA
  * MINIMUM, negative_max) and without SOA gets ttl 0 (RFC 2308 section 5).
  * A response with another rcode makes an answer without records, which lives
@@ -102,6 +107,17 @@ struct dns_ttl_limits {
  */
 int dns_answer_from_response(const uint8_t *msg, size_t size, const struct dns_key *key,
 			     const struct dns_ttl_limits *limits, uint64_t now_ns, struct dns_answer **ret);
+
+/**
+ * Make the form of @a for clients who set DO, or for those who did not.
+ *
+ * With DNS_KEY_DO in @bits it is a copy, without it signatures and proofs are
+ * taken out unless they were asked for by their type (RFC 4035 section 3.2.1).
+ * The key of the form has @bits, the rest is as in @a.
+ *
+ * Returns 0 with one reference in @ret; -ENOMEM; -EBADMSG for a body that does not parse.
+ */
+int dns_answer_form(const struct dns_answer *a, uint8_t bits, struct dns_answer **ret);
 
 /**
  * Make an answer without records: a failure or a refusal.
@@ -120,6 +136,36 @@ int dns_answer_from_body(const struct dns_key *key, uint16_t rcode, const uint8_
 
 struct dns_answer *dns_answer_ref(struct dns_answer *a);
 void dns_answer_unref(struct dns_answer *a);	/* takes NULL */
+
+/* Does it say what there is, or that there is nothing?  Else it is a failure. */
+static inline bool dns_answer_is_result(const struct dns_answer *a)
+{
+	return a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN;
+}
+
+/**
+ * Make an answer to @key that says what @a says, as old as that is; its records' names are compressed anew.
+ *
+ * For what holds for other questions too (an NXDOMAIN for other types and for names below).
+ * Returns 0, -ENOMEM, -EMSGSIZE.
+ */
+int dns_answer_for(const struct dns_answer *a, const struct dns_key *key, struct dns_answer **ret);
+
+/**
+ * Make an answer to @key out of @a, whose time is over: all TTLs @ttl, and an EDE that says so (RFC 8767, RFC 8914
+ * sections 4.4 and 4.20).  Errors as dns_answer_for().
+ */
+int dns_answer_stale(const struct dns_answer *a, const struct dns_key *key, uint32_t ttl, uint64_t now_ns,
+		     struct dns_answer **ret);
+
+/**
+ * Turn the records of the type asked for in @body, a copy of the answer's, so
+ * that the one numbered @by (modulo their number) comes first.
+ *
+ * Only records that nothing points to and that are of one size are turned:
+ * addresses, and other types that RFC 1035 does not know.  The TTLs' offsets stay.
+ */
+void dns_answer_rotate(const struct dns_answer *a, unsigned by, uint8_t *body);
 
 /* Seconds since it was made, rounded down. */
 uint32_t dns_answer_age(const struct dns_answer *a, uint64_t now_ns);

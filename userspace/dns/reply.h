@@ -22,7 +22,8 @@ struct dns_reply_limits {
  * ID, opcode, RD, CD and the question are the query's, letter case untouched;
  * AA from the answer; AD when the answer is validated and the query had DO or
  * AD (RFC 6840 section 5.7); TTLs less the answer's age (not for local ones),
- * never below 1 on a live answer; exactly one OPT when the query had one
+ * never below 1 on a live answer; the RRset begins with another record each
+ * time that the answer has been given (dns_answer_rotate()); exactly one OPT when the query had one
  * (version 0, size 1232, DO copied, EDE when the answer has one), none
  * otherwise.  Over a datagram that is longer than min(client's size, udp_max),
  * 512 without EDNS, the answer is cut to header, question and OPT with TC.

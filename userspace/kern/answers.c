@@ -272,6 +272,8 @@ static void make_image(const struct answers *a, const struct dns_answer *from, b
 	h->generation = a->m.conf->generation[0];
 	h->born = from->born_ns;
 	h->expires = h->stale_until = from->born_ns + life;
+	if (!from->local)
+		h->stale_until += a->stale_ns;
 	h->dns_flags = (from->aa ? DNS_AA : 0) | (a->m.conf->recursion ? DNS_RA : 0) | from->rcode;
 	h->answers = from->answers;
 	h->authorities = from->authorities;
@@ -288,6 +290,7 @@ static void make_image(const struct answers *a, const struct dns_answer *from, b
 		h->refresh_ms = refresh_ms > REFRESH_MIN_MS ? refresh_ms : REFRESH_MIN_MS;
 	memcpy(img->byte + mr_answer_name(from->key.name_len), from->key.name, from->key.name_len);
 	memcpy(body, from->body, from->body_len);
+	dns_answer_rotate(from, a->stamp, body);
 	h->body_sum = mr_body_sum(body, from->body_len);
 	h->head_sum = mr_answer_sum(h);
 }
@@ -365,7 +368,41 @@ static int refusal(const struct dns_answer *from, uint64_t now_ns)
 	return -1;
 }
 
-static int put_locked(struct answers *a, const struct dns_answer *from, bool ask, struct mr_hash hash, uint64_t now_ns)
+/* The unit of the answer to what @from answers, or 0. */
+static uint32_t find_same(const struct answers *a, const struct dns_answer *from, uint64_t place)
+{
+	uint32_t unit = find(a, place);
+
+	return unit && is_answer_to(answers_at(a, unit), from->key.name, from->key.name_len, from->key.qtype,
+				    from->key.bits) ? unit : 0;
+}
+
+/* What is not given from here any more must not be given as a stale one either. */
+static void take_out(struct answers *a, const struct dns_answer *from, const struct mr_hash *hash, uint64_t now_ns)
+{
+	uint32_t unit = find_same(a, from, mr_answer_place(hash, from->key.qtype, from->key.bits, a->m.secret));
+
+	/* what may be given once says nothing against what lives */
+	if (unit && (from->ttl || answers_at(a, unit)->expires <= now_ns))
+		answers_remove(a, unit);
+}
+
+/* A name that is gone: what was known of its other types is not to come back as a stale answer. */
+static void take_out_ended(struct answers *a, const struct dns_answer *from, const struct mr_hash *hash, uint64_t now_ns)
+{
+	uint32_t unit, next;
+
+	for (unit = a->heads[(uint32_t)hash->h0 & a->head_mask]; unit; unit = next) {
+		struct mr_answer *s = answers_at(a, unit);
+
+		next = a->info[unit].next;
+		if (s->expires <= now_ns && is_answer_to(s, from->key.name, from->key.name_len, s->qtype, from->key.bits))
+			answers_remove(a, unit);
+	}
+}
+
+static int put_locked(struct answers *a, const struct dns_answer *from, bool ask, struct mr_hash hash, bool admit,
+		      uint64_t now_ns)
 {
 	uint64_t place = mr_answer_place(&hash, from->key.qtype, from->key.bits, a->m.secret);
 	unsigned run = mr_answer_units(from->key.name_len, from->body_len);
@@ -374,9 +411,10 @@ static int put_locked(struct answers *a, const struct dns_answer *from, bool ask
 	bool same;
 
 	sweep(a, now_ns);
-	old = find(a, place);
-	same = old && is_answer_to(answers_at(a, old), from->key.name, from->key.name_len, from->key.qtype,
-				   from->key.bits);
+	old = find_same(a, from, place);
+	same = old;
+	if (!same && !admit)
+		return -1;
 	if (from->negative && a->negative >= a->negative_max && !(same && a->info[old].negative))
 		return COUNT_kern_refused_negative;
 	make_image(a, from, ask, &img, run);
@@ -388,18 +426,23 @@ static int put_locked(struct answers *a, const struct dns_answer *from, bool ask
 	return same ? COUNT_kern_replaced : -1;
 }
 
-void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uint32_t generation, uint64_t now_ns)
+void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uint32_t generation, bool admit,
+		 uint64_t now_ns)
 {
 	struct mr_hash hash;
 	int count = refusal(from, now_ns);
-	bool hashed = count < 0 && hash_name(a, from->key.name, from->key.name_len, &hash);
+	bool hashed = hash_name(a, from->key.name, from->key.name_len, &hash);
 
 	pthread_mutex_lock(&a->lock);
+	if (hashed && from->cut)
+		take_out_ended(a, from, &hash, now_ns);
+	if (hashed && count >= 0)
+		take_out(a, from, &hash, now_ns);
 	if (count < 0 && (a->closed || generation != a->m.conf->filter_generation))
 		count = COUNT_kern_refused_generation;
 	if (count < 0)
-		count = hashed ? put_locked(a, from, ask, hash, now_ns) : COUNT_kern_refused_labels;
-	if (count >= 0)
+		count = hashed ? put_locked(a, from, ask, hash, admit, now_ns) : COUNT_kern_refused_labels;
+	if (count >= 0 && (admit || count == COUNT_kern_replaced))
 		count_one(a->counts, count);
 	pthread_mutex_unlock(&a->lock);
 }
@@ -416,7 +459,8 @@ bool answers_hold(struct answers *a, const struct dns_key *key, uint64_t now_ns)
 	pthread_mutex_lock(&a->lock);
 	unit = find(a, mr_answer_place(&hash, key->qtype, key->bits, a->m.secret));
 	s = answers_at(a, unit);
-	holds = unit && is_answer_to(s, key->name, key->name_len, key->qtype, key->bits) && !answers_is_dead(a, s, now_ns);
+	holds = unit && is_answer_to(s, key->name, key->name_len, key->qtype, key->bits) && !answers_is_dead(a, s, now_ns) &&
+		s->expires > now_ns;
 	pthread_mutex_unlock(&a->lock);
 	return holds;
 }
@@ -442,6 +486,48 @@ unsigned answers_flush_name(struct answers *a, const uint8_t *lower, uint16_t le
 	count_add(a->counts, COUNT_kern_flushed, n);
 	pthread_mutex_unlock(&a->lock);
 	return n;
+}
+
+/* Is the answer's name that one, or below it? */
+static bool is_below(const struct mr_answer *s, const uint8_t *lower, uint16_t len)
+{
+	const uint8_t *name = (const uint8_t *)s + mr_answer_name(s->name_len);
+	unsigned left = s->name_len;
+
+	for (; left > len; left -= *name + 1U, name += *name + 1U)
+		;
+	return left == len && !memcmp(name, lower, len);
+}
+
+unsigned answers_flush_below(struct answers *a, const uint8_t *lower, uint16_t len)
+{
+	uint32_t unit;
+	unsigned n = 0;
+
+	pthread_mutex_lock(&a->lock);
+	for (unit = 1; unit < a->unit_count; unit++)
+		if (a->info[unit].run && is_below(answers_at(a, unit), lower, len)) {
+			answers_remove(a, unit);
+			n++;
+		}
+	count_add(a->counts, COUNT_kern_flushed, n);
+	pthread_mutex_unlock(&a->lock);
+	return n;
+}
+
+void answers_serve_stale(struct answers *a, uint64_t ns)
+{
+	uint32_t unit;
+
+	pthread_mutex_lock(&a->lock);
+	for (unit = 1; ns != a->stale_ns && unit < a->unit_count; unit++) {
+		const struct mr_answer *s = answers_at(a, unit);
+
+		if (a->info[unit].run && s->stale_until - s->expires > ns)
+			answers_remove(a, unit);
+	}
+	a->stale_ns = ns;
+	pthread_mutex_unlock(&a->lock);
 }
 
 void answers_flush_all(struct answers *a)

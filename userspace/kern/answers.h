@@ -50,6 +50,7 @@ struct answers {
 	uint32_t max;
 	uint32_t negative;
 	uint32_t negative_max;
+	uint64_t stale_ns;		/* how long behind its end an answer may be given; 0: it may not */
 	uint32_t stamp;			/* of the last write */
 	uint32_t hand;			/* unit that the clock hand looks at next */
 	uint32_t broom;			/* the same for expired answers */
@@ -68,11 +69,23 @@ int answers_init(struct answers *a, const struct answers_maps *maps, uint32_t ma
 		 uint64_t now_ns);
 void answers_done(struct answers *a);
 
-/* @ask, @generation  see kern_answer_put() */
-void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uint32_t generation, uint64_t now_ns);
+/*
+ * @ask, @generation  see kern_answer_put()
+ * @admit  false: only in the place of an older answer to the same question
+ */
+void answers_put(struct answers *a, const struct dns_answer *from, bool ask, uint32_t generation, bool admit,
+		 uint64_t now_ns);
+
+/* Is there a live one? */
 bool answers_hold(struct answers *a, const struct dns_key *key, uint64_t now_ns);
 unsigned answers_flush_name(struct answers *a, const uint8_t *lower, uint16_t len);
+
+/* The same for a name and all names below; looks at every one. */
+unsigned answers_flush_below(struct answers *a, const uint8_t *lower, uint16_t len);
 void answers_flush_all(struct answers *a);
+
+/* From now on answers may be given so long behind their end; those that are there too long by that go. */
+void answers_serve_stale(struct answers *a, uint64_t ns);
 
 /* ---- between the files of this room, under the lock ---- */
 

@@ -81,6 +81,7 @@ static void fill_conf(struct kern *k)
 	}
 	kern_groups_take(k);
 	c->events = 0;
+	MR_WRITE(c->upstreams_down, 0);
 	MR_WRITE(c->latency_mask, latency_mask(k->opts.latency_sample));
 	kern_configure(k, k->opts.recursion);
 	kern_heartbeat(k, clock_coarse_ns());
@@ -337,12 +338,28 @@ void kern_heartbeat(struct kern *k, uint64_t now_ns)
 		__atomic_store_n(&c->heartbeat, now_ns, __ATOMIC_RELAXED);
 }
 
+void kern_serve_stale(struct kern *k, uint64_t max_age_ns, uint32_t ttl)
+{
+	if (!k->on)
+		return;
+	MR_WRITE(kern_conf(k)->stale_ttl, max_age_ns ? ttl : 0);
+	answers_serve_stale(&k->answers, max_age_ns);
+}
+
+void kern_upstreams_down(struct kern *k, bool down)
+{
+	struct mr_conf *c = kern_conf(k);
+
+	if (c && k->on && MR_READ(c->upstreams_down) != down)
+		MR_WRITE(c->upstreams_down, down);
+}
+
 /* ---- answers ---- */
 
-void kern_answer_put(struct kern *k, const struct dns_answer *a, bool ask, uint32_t generation, uint64_t now_ns)
+void kern_answer_put(struct kern *k, const struct dns_answer *a, bool ask, uint32_t generation, bool admit, uint64_t now_ns)
 {
 	if (k->on && !k->arm64)
-		answers_put(&k->answers, a, ask, generation, now_ns);
+		answers_put(&k->answers, a, ask, generation, admit, now_ns);
 }
 
 bool kern_answer_holds(struct kern *k, const struct dns_key *key, uint64_t now_ns)
@@ -353,6 +370,11 @@ bool kern_answer_holds(struct kern *k, const struct dns_key *key, uint64_t now_n
 unsigned kern_flush_name(struct kern *k, const uint8_t *lower, uint16_t len)
 {
 	return k->on ? answers_flush_name(&k->answers, lower, len) : 0;
+}
+
+unsigned kern_flush_below(struct kern *k, const uint8_t *lower, uint16_t len)
+{
+	return k->on ? answers_flush_below(&k->answers, lower, len) : 0;
 }
 
 void kern_flush_all(struct kern *k)

@@ -120,6 +120,15 @@ void kern_unwatch(struct kern *k);
 /* Switch the program's answering on or off without detaching. */
 void kern_enable(struct kern *k, bool on);
 
+/**
+ * Give answers whose time is over, all TTLs @ttl, up to @max_age_ns behind it, while the upstreams are down or the
+ * heart has stopped; 0: never (RFC 8767).
+ */
+void kern_serve_stale(struct kern *k, uint64_t max_age_ns, uint32_t ttl);
+
+/* Tell the program that no server answers, or that one does.  From any thread; one store. */
+void kern_upstreams_down(struct kern *k, bool down);
+
 /* A new value of what a reload may change: recursion. */
 void kern_configure(struct kern *k, bool recursion);
 
@@ -237,12 +246,18 @@ void kern_events_every(struct kern *k, uint32_t every);
  * @ask         something in it is for user space to judge, each time: the ask set goes with it
  * @generation  filter_view.generation that @ask was found out under; when another filter is in force
  *              by now, the answer is left out
+ * @admit       false: only in the place of an older answer to the same question, which goes in any case
  */
-void kern_answer_put(struct kern *k, const struct dns_answer *a, bool ask, uint32_t generation, uint64_t now_ns);
+void kern_answer_put(struct kern *k, const struct dns_answer *a, bool ask, uint32_t generation, bool admit, uint64_t now_ns);
+
+/* Is there a live one? */
 bool kern_answer_holds(struct kern *k, const struct dns_key *key, uint64_t now_ns);
 
 /* Clear all answers to a name; returns how many. */
 unsigned kern_flush_name(struct kern *k, const uint8_t *lower, uint16_t len);
+
+/* Clear all answers to a name and to all names below; returns how many. */
+unsigned kern_flush_below(struct kern *k, const uint8_t *lower, uint16_t len);
 
 /* Make all answers void at once (flush-all generation), then clear them. */
 void kern_flush_all(struct kern *k);

@@ -90,6 +90,24 @@ enum flight_seat flight_join(struct flights *t, struct query *q, bool wait)
 	return seat;
 }
 
+bool flight_leave(struct flights *t, struct query *q)
+{
+	struct query **at = NULL;
+	struct flight **f;
+	struct shard *s;
+	bool found;
+
+	f = find(t, &q->key, &s);
+	if (*f)
+		for (at = &(*f)->waiters; *at && *at != q;)
+			at = &(*at)->next_waiter;
+	found = at && *at;
+	if (found)
+		*at = q->next_waiter;
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
 struct query *flight_land(struct flights *t, struct query *q, struct dns_answer *a)
 {
 	struct query *waiters, *w;

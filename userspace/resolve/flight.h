@@ -24,6 +24,13 @@ enum flight_seat {
 enum flight_seat flight_join(struct flights *t, struct query *q, bool wait);
 
 /**
+ * Leave the flight that @q waits in.
+ *
+ * Returns false when that has landed meanwhile: query_wake() is on its way.
+ */
+bool flight_leave(struct flights *t, struct query *q);
+
+/**
  * End the flight that @q leads: every waiter gets a reference to @a, or none
  * when there was no memory for it (NULL): then each asks for itself.
  *

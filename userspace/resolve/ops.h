@@ -22,9 +22,10 @@ struct resolve_upstream {
 struct resolve_kern {
 	/*
 	 * Publish an answer; whether it fits, and what it replaces, is the other side's.  @ask: user space must judge
-	 * it each time; @generation: filter_view.generation under which that was found.
+	 * it each time; @generation: filter_view.generation under which that was found; @admit: else only in the place of
+	 * an older one, which must not outlive it.
 	 */
-	void (*publish)(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation);
+	void (*publish)(void *ctx, const struct dns_answer *a, bool ask, uint32_t generation, bool admit);
 	/* True when the packet path holds a live answer to that key. */
 	bool (*holds)(void *ctx, const struct dns_key *key);
 	void *ctx;
@@ -43,11 +44,15 @@ struct resolve_events {
 	void (*answered)(void *ctx, const struct query *q);
 	/* Let @q, which waits on another worker's thread, go on there by query_wake(). */
 	void (*wake)(void *ctx, struct query *q);
+	/* Call resolver_alarm() on this thread when @at_ns has come; one at a time, a later call moves it. */
+	void (*alarm)(void *ctx, uint64_t at_ns);
 	void *ctx;
 };
 
 /**
  * The end of an ask: a response (borrowed for the call) or an error.
+ *
+ * With a response q->upstream_trusted has been set.
  */
 void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t size, unsigned server, uint64_t now_ns);
 

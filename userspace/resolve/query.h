@@ -15,6 +15,7 @@
 #include "base/addr.h"
 #include "base/arena.h"
 #include "dns/answer.h"
+#include "dns/option.h"
 #include "dns/reply.h"
 #include "maps/name.h"
 #include "policy/judge.h"
@@ -53,6 +54,7 @@ struct query {
 	int parsed;			/* rcode that the message deserves, or -EBADMSG: as dns_query_parse() says */
 	struct dns_query view;
 	struct dns_key key;
+	bool dnssec_ok;			/* DO: it gets signatures and proofs; the key is the same */
 	uint64_t hash;			/* of key.name, as the cache has it; 0: not made yet */
 	struct mr_name *name;		/* hashed; NULL when it has too many labels */
 	unsigned group;
@@ -61,13 +63,21 @@ struct query {
 	uint32_t steps;			/* that patterns may still take for it */
 	struct judge_result verdict;
 	struct dns_answer *answer;	/* a reference */
+	struct dns_answer *stale;	/* a reference: to be given when renewing it fails or takes too long */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
+	bool upstream_trusted;		/* and its AD is believed */
+	const uint8_t *ecs;		/* data of the client's subnet option that goes out, in msg; its answer is for nobody else */
+	uint16_t ecs_len;
+	uint8_t ecs_said[DNS_ECS_MAX];	/* what the server made of it */
+	uint16_t ecs_said_len;		/* 0: nothing */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;
 	bool withheld;			/* a type that the group does not get: no data */
 	bool stump;			/* over UDP only "ask over TCP" */
+	bool covered;			/* answered by what is known of a name above */
+	bool gave_stale;		/* answered with what was over */
 	bool refresh;			/* made to renew an answer before it dies */
 	/* the result */
 	uint8_t *reply;			/* in the arena */
@@ -82,6 +92,9 @@ struct query {
 	unsigned aliases;
 	struct flight *flight;		/* the one it leads */
 	struct query *next_waiter;	/* in the flight it waits for */
+	bool is_late;			/* it is in the resolver's list of those who wait no longer than until late_ns */
+	uint64_t late_ns;
+	struct query *late_next, *late_before;
 	void *wake_slot[3];		/* the other side's of resolve_events.wake */
 	struct arena arena;
 	char first[3072];		/* the arena's first block; never cleared */

@@ -16,11 +16,14 @@
 	ROW(queries_refused,      "of those, refused: no access, not recursive, class or type") \
 	ROW(queries_blocked,      "of those, blocked by the filter") \
 	ROW(queries_rewritten,    "of those, answered as a rewrite says") \
+	ROW(queries_special,      "of those, for names that are answered here and never forwarded: localhost, private reverse zones") \
 	ROW(queries_cached,       "of those, answered from the cache") \
+	ROW(queries_stale,        "of those, answered with what was over, since no server answered") \
 	ROW(queries_coalesced,    "of those, waited for the same question of another client") \
 	ROW(queries_forwarded,    "of those, asked upstream") \
 	ROW(queries_failed,       "of those, answered SERVFAIL") \
 	ROW(queries_lost,         "of those, not answered: no memory for the answer") \
+	ROW(rebinding_refused,    "answers from upstream refused: an address of the inside for a public name") \
 	ROW(refreshes,            "answers renewed before their end") \
 	ROW(flights_full,         "questions not coalesced: the table is full")
 
@@ -40,6 +43,8 @@ struct resolver {
 	struct resolve_kern kern;
 	struct resolve_neighbours neighbours;
 	struct resolve_events events;
+	struct query *late_first;	/* those who wait for the renewal of what they could be given; by late_ns */
+	struct query *late_last;
 	struct count_shard *count;
 	void *owner;			/* the worker, for events.wake */
 };
@@ -53,6 +58,9 @@ void resolver_set_snapshot(struct resolver *r, struct snapshot *s);
 
 /* Ask again for an answer that nears its end; cheap when that is under way already. */
 void resolver_refresh(struct resolver *r, const struct dns_key *key, uint64_t now_ns);
+
+/* See to those who have waited long enough; then, while there are others, another alarm is asked for. */
+void resolver_alarm(struct resolver *r, uint64_t now_ns);
 
 /*
  * True in the last part of an answer's life, max(TTL / 10, 2 s), when that life is

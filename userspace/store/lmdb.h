@@ -34,6 +34,7 @@ struct lmdb_opts {
 	unsigned sync_interval_ms;
 	uint64_t max_bytes;		/* of the file */
 	uint64_t stale_s;		/* answers are kept so long behind their end */
+	bool no_cuts;			/* a cut is read back as an answer to its question alone */
 	struct cache *cache;		/* outlives this */
 };
 

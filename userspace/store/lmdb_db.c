@@ -245,6 +245,7 @@ static int open_once(const struct lmdb_opts *o, struct count_shard *count, struc
 	db->cache = o->cache;
 	db->count = count;
 	db->stale_ms = (int64_t)o->stale_s * 1000;
+	db->no_cuts = o->no_cuts;
 	db->next = 1;
 	db->load_at = UINT64_MAX;
 	db->sweep_at = 1;

@@ -22,6 +22,7 @@ static bool load_answer(struct lmdb_db *db, const uint8_t *at, const struct cach
 		count_one(db->count, err == -ESTALE ? COUNT_durable_expired : COUNT_durable_unread);
 		return true;
 	}
+	a->cut = a->cut && !db->no_cuts;
 	room = cache_load(db->cache, a, now->coarse_ns);
 	dns_answer_unref(a);
 	if (room)
@@ -30,12 +31,28 @@ static bool load_answer(struct lmdb_db *db, const uint8_t *at, const struct cach
 	return db->refused < REFUSED_MAX;
 }
 
+/*
+ * Note the key, and that of what cache_put() dropped for its sake: a cut took the
+ * place of the answer to its question, any other one that of the name's cut.
+ * Returns as lmdb_seen_add() for the first of them.
+ */
+static int note(struct lmdb_db *db, const uint8_t *at, const struct cache_packed *p)
+{
+	struct dns_key key;
+	int new, err;
+
+	cache_packed_key(at, p, &key);
+	new = lmdb_seen_add(&db->seen, &key);
+	key.qtype = p->flags & CACHE_PACKED_CUT ? p->qtype : 0;
+	err = lmdb_seen_add(&db->seen, &key);
+	return err < 0 ? err : new;
+}
+
 /* 1, 0 when there is no use in going on. */
 static int load_block(struct lmdb_db *db, const MDB_val *data, const struct cache_moment *now)
 {
 	const uint8_t *at = data->mv_data, *from[UINT8_MAX + 1];
 	struct cache_packed p;
-	struct dns_key key;
 	unsigned n = 0;
 	struct lmdb_block b;
 	size_t left;
@@ -52,8 +69,7 @@ static int load_block(struct lmdb_db *db, const MDB_val *data, const struct cach
 	while (n--) {
 		if (cache_packed_read(from[n], b.size, &p))
 			continue;
-		cache_packed_key(from[n], &p, &key);
-		new = lmdb_seen_add(&db->seen, &key);
+		new = note(db, from[n], &p);
 		if (new < 0 || (new && !load_answer(db, from[n], &p, now)))
 			return 0;
 	}

@@ -32,6 +32,7 @@ struct lmdb_db {
 	struct cache *cache;
 	struct count_shard *count;
 	int64_t stale_ms;
+	bool no_cuts;
 	uint64_t page_size, pages;	/* of the bound */
 	uint64_t pages_used;		/* as of the last commit */
 	unsigned blocks_max;		/* that one transaction appends */

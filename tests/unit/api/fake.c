@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "dns/name.h"
 #include "net/http.h"
 #include "policy/judge.h"
@@ -41,7 +42,7 @@ int control_status(struct control *c, struct control_status *s)
 	s->durable = (struct control_durable){ .configured = true, .open = true, .loaded = 12, .load_ms = 3, .bytes = 8192,
 					       .bytes_max = 1 << 20, .note = "it was damaged" };
 	s->servers = 1;
-	addr_parse("192.0.2.1:53", 0, &s->server[0]);
+	snprintf(s->server[0], sizeof(s->server[0]), "192.0.2.1:53");
 	s->kern.on = true;
 	snprintf(s->kern.pins, sizeof(s->kern.pins), "/sys/fs/bpf/millrace/0011");
 	s->kern.layout = 0xabc;
@@ -115,6 +116,25 @@ int control_stats(struct control *c, struct control_stats *s)
 	return fake.error;
 }
 
+int control_upstreams(struct control *c, struct control_upstreams *u)
+{
+	u->strategy = CONFIG_PARALLEL_BEST;
+	u->in_flight = 3;
+	u->in_flight_max = 8192;
+	u->server_in_flight_max = 4096;
+	u->count = 2;
+	u->at[0] = (struct control_upstream){
+		.server = "192.0.2.1:53", .used_for = "servers corp.example", .uses = 2, .state = CONTROL_UPSTREAM_FAILED,
+		.changed = true, .since_s = 7, .latency_us = 12345, .in_flight = 2, .edns = true, .asked = 1500, .answers = 1400,
+		.servfail = 1, .refused = 2, .timeouts = 90, .network = 7, .untrusted = 1, .why = "no answer", .why_s = 3,
+	};
+	addr_parse("192.0.2.1:53", 0, &u->at[0].addr);
+	u->at[1] = (struct control_upstream){
+		.server = "udp://dns.example", .used_for = "fallback", .uses = 1, .state = CONTROL_UPSTREAM_UNRESOLVED,
+	};
+	return fake.error;
+}
+
 int control_memory(struct control *c, struct control_memory *m)
 {
 	m->maps = 2;
@@ -133,14 +153,50 @@ static void note_name(const uint8_t *name, uint16_t len)
 	fake.name_len = len;
 }
 
-int control_flush(struct control *c, const uint8_t *lower, uint16_t len, struct control_flushed *f)
+int control_flush(struct control *c, const uint8_t *lower, uint16_t len, bool below, struct control_flushed *f)
 {
+	fake.flushed_below = below;
 	fake.flushed_all = !lower;
 	if (lower)
 		note_name(lower, len);
 	f->kernel = 3;
 	f->cache = 5;
 	return fake.error;
+}
+
+int control_cache(struct control *c, struct control_cache *s)
+{
+	*s = (struct control_cache){
+		.cache = { .entries = 1200, .entries_max = 200000, .bytes = 3 << 20, .bytes_max = 128 << 20, .hits = 900,
+			   .misses = 100, .covered = 7, .stale = 6, .evicted = 5, .expired = 4, .refused = 2 },
+		.kernel_answers = 11, .kernel_answers_max = 2000, .kernel_stale = 8, .down = true,
+	};
+	return fake.error;
+}
+
+/* A live A record, and a cut that is over. */
+int control_cached(struct control *c, const uint8_t *lower, uint16_t len, struct control_cached *ret, unsigned max)
+{
+	static const uint8_t body[] = { 0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 0x2c, 0, 4, 192, 0, 2, 7 };
+	struct dns_key key = { .name_len = len, .qtype = 1 };
+	uint64_t now = clock_coarse_ns();
+
+	note_name(lower, len);
+	if (fake.error)
+		return fake.error;
+	if (!memcmp(lower, "\7unknown", 8))
+		return 0;
+	memcpy(key.name, lower, len);
+	memset(ret, 0, 2 * sizeof(*ret));
+	if (dns_answer_from_body(&key, 0, body, sizeof(body), 1, 0, now - 100 * CLOCK_S, &ret[0].answer))
+		return -ENOMEM;
+	ret[0].live = ret[0].kernel = true;
+	key.qtype = 28;
+	key.bits = DNS_KEY_DO;
+	ret[1].answer = dns_answer_empty(&key, 3, -1, 60, now - 90 * CLOCK_S);
+	ret[1].answer->cut = true;
+	ret[1].rests = true;
+	return 2;
 }
 
 int control_ask_reload(struct control *c, struct err_at *reterr)

@@ -31,6 +31,7 @@ struct fake {
 	uint8_t name[256];
 	uint16_t name_len;
 	bool flushed_all;
+	bool flushed_below;
 	struct kern_why_query why;
 	char kind[32];			/* of the object changed last */
 	char asked[8192];		/* the last change in words */

@@ -36,6 +36,8 @@ void open_house(struct house *h)
 	h->ours = open_kern(&h->c.secret);
 	h->strange = open_kern(&other);
 	h->c.kern = h->ours;
+	h->c.cache = cache_new(0, 0);
+	assert_non_null(h->c.cache);
 }
 
 void close_house(struct house *h)
@@ -53,6 +55,7 @@ void close_house(struct house *h)
 	snapshot_unref(h->c.snapshot);
 	free(h->c.lists);
 	free(h->c.list_names);
+	cache_free(h->c.cache);
 	kern_close(h->ours, true);
 	kern_close(h->strange, true);
 }

@@ -177,7 +177,7 @@ void put_a(struct kern *k, const char *name)
 	uint64_t now = clock_coarse_ns();
 	struct dns_answer *a = make_a(name, 300, now);
 
-	kern_answer_put(k, a, false, status_of(k).filter_generation, now);
+	kern_answer_put(k, a, false, status_of(k).filter_generation, true, now);
 	dns_answer_unref(a);
 }
 

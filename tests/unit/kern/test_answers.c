@@ -58,7 +58,7 @@ static void restart(struct table *t, uint32_t max)
 
 static void put(struct table *t, struct dns_answer *a)
 {
-	answers_put(&t->a, a, false, t->conf.filter_generation, NOW);
+	answers_put(&t->a, a, false, t->conf.filter_generation, true, NOW);
 	dns_answer_unref(a);
 }
 
@@ -96,7 +96,7 @@ static void an_answer_stands_as_the_treaty_says(void **state)
 	t->conf.recursion = 1;
 	t->conf.generation[0] = 5;
 	from->ad = true;
-	answers_put(&t->a, from, false, t->conf.filter_generation, NOW);
+	answers_put(&t->a, from, false, t->conf.filter_generation, true, NOW);
 	s = slot_of(t, "www.example", DNS_A);
 	assert_non_null(s);
 	body = (uint8_t *)s + mr_answer_body(s->name_len);
@@ -381,7 +381,7 @@ static void expired_answers_are_swept_by_later_puts(void **state)
 	fill_table(t, 100);
 	for (i = 0; i < 100; i++) {
 		a = make_a("late.example", 3000, NOW + 400 * CLOCK_S);
-		answers_put(&t->a, a, false, t->conf.filter_generation, NOW + 400 * CLOCK_S);
+		answers_put(&t->a, a, false, t->conf.filter_generation, true, NOW + 400 * CLOCK_S);
 		dns_answer_unref(a);
 	}
 	assert_int_equal(t->a.in_use, 1);
@@ -615,6 +615,168 @@ static void threads_may_put_and_flush_at_once(void **state)
 	table_free(t);
 }
 
+/* ---- behind the end ----------------------------------------------------- */
+
+#define LATER (NOW + 400 * CLOCK_S)
+
+/* Put at a later time, the one of 300 s at NOW being over. */
+static void put_later(struct table *t, struct dns_answer *a, bool admit)
+{
+	answers_put(&t->a, a, false, t->conf.filter_generation, admit, LATER);
+	dns_answer_unref(a);
+}
+
+static struct table *table_of_one_over(void)
+{
+	struct table *t = table_new(100);
+
+	answers_serve_stale(&t->a, 1000 * CLOCK_S);
+	put(t, make_a("www.example", 300, NOW));
+	return t;
+}
+
+static void an_answer_may_be_given_behind_its_end_as_long_as_told(void **state)
+{
+	struct table *t = table_of_one_over();
+	const struct mr_answer *s = slot_of(t, "www.example", DNS_A);
+
+	assert_true(s->expires == NOW + 300 * CLOCK_S && s->stale_until == NOW + 1300 * CLOCK_S);
+	assert_int_equal(s->head_sum, mr_answer_sum(s));
+	table_free(t);
+}
+
+static void what_is_over_is_not_held_but_stays(void **state)
+{
+	struct table *t = table_of_one_over();
+	struct dns_key k = make_key("www.example", DNS_A);
+
+	assert_true(answers_hold(&t->a, &k, NOW));
+	assert_false(answers_hold(&t->a, &k, LATER));
+	for (unsigned i = 0; i < 200; i++)
+		put_later(t, make_a("other.example", 300, LATER), true);
+	assert_non_null(slot_of(t, "www.example", DNS_A));
+	table_free(t);
+}
+
+static void what_is_over_survives_a_restart(void **state)
+{
+	struct table *t = table_of_one_over();
+
+	slot_of(t, "www.example", DNS_A)->hit = 1;
+	restart(t, 100);
+	assert_non_null(slot_of(t, "www.example", DNS_A));
+	answers_serve_stale(&t->a, 1000 * CLOCK_S);
+	assert_non_null(slot_of(t, "www.example", DNS_A));
+	answers_serve_stale(&t->a, 999 * CLOCK_S);
+	assert_null(slot_of(t, "www.example", DNS_A));
+	table_free(t);
+}
+
+static void a_local_answer_is_never_over(void **state)
+{
+	struct table *t = table_of_one_over();
+	struct dns_answer *a = make_a("local.example", 300, NOW);
+
+	a->local = true;
+	put(t, a);
+	assert_true(slot_of(t, "local.example", DNS_A)->stale_until == NOW + 300 * CLOCK_S);
+	table_free(t);
+}
+
+static void who_is_not_admitted_takes_only_the_place_of_an_older_one(void **state)
+{
+	struct table *t = table_of_one_over();
+
+	put_later(t, make_a("new.example", 300, LATER), false);
+	assert_null(slot_of(t, "new.example", DNS_A));
+	put_later(t, make_a("www.example", 300, LATER), false);
+	assert_true(slot_of(t, "www.example", DNS_A)->born == LATER);
+	table_free(t);
+}
+
+static struct dns_answer *of_ttl_0(void) { return make_a("www.example", 0, LATER); }
+static struct dns_answer *too_many(void) { return make_many("www.example", 17, 300, LATER); }
+static struct dns_answer *another(void) { return make_a("example", 0, LATER); }
+
+static struct dns_answer *gone(void)
+{
+	struct dns_answer *a = make_nxdomain("www.example", 60, LATER);
+
+	a->key.qtype = DNS_AAAA;
+	a->cut = true;
+	return a;
+}
+
+static const struct end_case {
+	const char *name;
+	struct dns_answer *(*make)(void);
+	bool ends;
+} end_cases[] = {
+	{ "a TTL of 0 ends what is over", of_ttl_0, true },
+	{ "an answer that is not for the kernel ends what is over", too_many, true },
+	{ "a name that is gone ends what is over of its other types", gone, true },
+	{ "another name ends nothing", another, false },
+};
+
+static void run_end(void **state)
+{
+	const struct end_case *c = *state;
+	struct table *t = table_of_one_over();
+
+	put_later(t, c->make(), false);
+	if (c->ends)
+		assert_null(slot_of(t, "www.example", DNS_A));
+	else
+		assert_non_null(slot_of(t, "www.example", DNS_A));
+	table_free(t);
+}
+
+/* What lives is not ended by what may be given once, nor by a name that is said to be gone. */
+static void what_lives_is_not_ended(void **state)
+{
+	struct table *t = table_of_one_over();
+	struct dns_answer *once = of_ttl_0(), *cut = gone();
+
+	answers_put(&t->a, once, false, t->conf.filter_generation, false, NOW);
+	answers_put(&t->a, cut, false, t->conf.filter_generation, false, NOW);
+	dns_answer_unref(once);
+	dns_answer_unref(cut);
+	assert_non_null(slot_of(t, "www.example", DNS_A));
+	table_free(t);
+}
+
+static void flushing_below_a_name_clears_that_and_all_below(void **state)
+{
+	struct table *t = table_new(100);
+	struct dns_key k = make_key("b.example", DNS_A);
+
+	put(t, make_a("b.example", 300, NOW));
+	put(t, make_a("a.b.example", 300, NOW));
+	put(t, make_a("ab.example", 300, NOW));
+	put(t, make_a("example", 300, NOW));
+	assert_int_equal(answers_flush_below(&t->a, k.name, k.name_len), 2);
+	assert_true(holds(t, "ab.example", DNS_A) && holds(t, "example", DNS_A));
+	assert_int_equal(answers_flush_below(&t->a, (const uint8_t *)"", 1), 2);
+	table_free(t);
+}
+
+static void addresses_turn_with_each_publication(void **state)
+{
+	struct table *t = table_new(100);
+	unsigned seen = 0, i;
+
+	for (i = 0; i < 4; i++) {
+		put(t, make_many("www.example", 4, 300, NOW));
+		const struct mr_answer *s = slot_of(t, "www.example", DNS_A);
+		const uint8_t *body = (const uint8_t *)s + mr_answer_body(s->name_len);
+
+		seen |= 1U << (body[15] & 31);
+		assert_int_equal(s->body_sum, mr_body_sum(body, s->body_len));
+	}
+	assert_int_equal(__builtin_popcount(seen), 4);
+	table_free(t);
+}
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ROWS(array, run)                                                                                  \
 	for (i = 0; i < COUNT(array); i++)                                                                \
@@ -622,7 +784,7 @@ static void threads_may_put_and_flush_at_once(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[64] = {
+	struct CMUnitTest tests[80] = {
 		cmocka_unit_test(an_answer_stands_as_the_treaty_says),
 		cmocka_unit_test(negative_answers_have_a_quarter_of_the_table),
 		cmocka_unit_test(the_same_question_is_replaced_in_place),
@@ -639,6 +801,14 @@ int main(void)
 		cmocka_unit_test(a_link_of_another_name_leaves_none),
 		cmocka_unit_test(taking_over_keeps_whole_answers_and_can_flush_them),
 		cmocka_unit_test(taking_over_clears_answers_of_other_generations),
+		cmocka_unit_test(an_answer_may_be_given_behind_its_end_as_long_as_told),
+		cmocka_unit_test(what_is_over_is_not_held_but_stays),
+		cmocka_unit_test(what_is_over_survives_a_restart),
+		cmocka_unit_test(a_local_answer_is_never_over),
+		cmocka_unit_test(who_is_not_admitted_takes_only_the_place_of_an_older_one),
+		cmocka_unit_test(what_lives_is_not_ended),
+		cmocka_unit_test(flushing_below_a_name_clears_that_and_all_below),
+		cmocka_unit_test(addresses_turn_with_each_publication),
 	};
 	size_t n = 0, i;
 
@@ -649,5 +819,6 @@ int main(void)
 	ROWS(refuse_cases, run_refuse);
 	ROWS(chain_cases, run_chain);
 	ROWS(torn_cases, run_torn);
+	ROWS(end_cases, run_end);
 	return _cmocka_run_group_tests("answers", tests, n, NULL, NULL);
 }

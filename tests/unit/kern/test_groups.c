@@ -303,7 +303,7 @@ static void test_edit(void **state)
 	kern_filter_settle(k);
 	/* then those of the new generation alone */
 	older = make_a("n7.example", 300, clock_coarse_ns());
-	kern_answer_put(k, older, false, swapped.generation, clock_coarse_ns());
+	kern_answer_put(k, older, false, swapped.generation, true, clock_coarse_ns());
 	dns_answer_unref(older);
 	assert_false(holds(k, "n7.example"));
 	put_a(k, "n7.example");
@@ -493,7 +493,7 @@ static void put_judged(struct kern *k, bool asks, uint32_t generation)
 	uint64_t now = clock_coarse_ns();
 	struct dns_answer *a = make_a("www.example", 300, now);
 
-	kern_answer_put(k, a, asks, generation, now);
+	kern_answer_put(k, a, asks, generation, true, now);
 	dns_answer_unref(a);
 }
 
@@ -539,7 +539,7 @@ static void a_chain_with_a_blocked_link_is_blocked_in_the_kernel(void **state)
 
 	kern_enable(k, true);
 	kern_groups_publish(k, &nxdomain, 1);
-	kern_answer_put(k, a, false, view.generation, now);
+	kern_answer_put(k, a, false, view.generation, true, now);
 	dns_answer_unref(a);
 	r = ask(k, "alias.example", CLIENT);
 	assert_int_equal(r.why.stat, MR_STAT_blocked);

@@ -370,7 +370,7 @@ static void an_answer_near_its_end_asks_for_refresh_once(void **state)
 	unsigned n = 0;
 
 	kern_enable(k, true);
-	kern_answer_put(k, a, false, status_of(k).filter_generation, now);
+	kern_answer_put(k, a, false, status_of(k).filter_generation, true, now);
 	dns_answer_unref(a);
 	assert_int_equal(send_frame(k, "www.example"), XDP_TX);
 	assert_int_equal(send_frame(k, "www.example"), XDP_TX);

@@ -32,7 +32,7 @@ static struct lmdb_opts defaults(void)
 
 static struct life begin_with(struct lmdb_opts o, size_t entries)
 {
-	struct life l = { .cache = cache_new(entries) };
+	struct life l = { .cache = cache_new(entries, 0) };
 	struct cache_backend b;
 
 	o.cache = l.cache;
@@ -233,7 +233,7 @@ static void what_is_in_memory_already_stays(void **state)
 
 	put(&l, key, 300, 1, 0);
 	end(&l);
-	l.cache = cache_new(100);
+	l.cache = cache_new(100, 0);
 	o.cache = l.cache;
 	put(&l, key, 300, 2, 0);
 	assert_int_equal(lmdb_start(&o, &l.lmdb), 0);
@@ -256,6 +256,200 @@ static void reading_back_ends_when_memory_is_full(void **state)
 	assert_int_equal(st.evicted, 0);
 	/* the youngest */
 	assert_int_equal(count_kept(&l, 1936, 2000), 64);
+	end(&l);
+}
+
+/* ---- stale answers, cuts, signed ones ---- */
+
+static struct life begin_stale(uint64_t stale_s)
+{
+	struct lmdb_opts o = defaults();
+	struct life l = { .cache = cache_new(1000, 0) };
+	struct cache_backend b;
+
+	o.cache = l.cache;
+	o.stale_s = stale_s;
+	cache_keep_stale(l.cache, stale_s * CLOCK_S);
+	assert_int_equal(lmdb_start(&o, &l.lmdb), 0);
+	b = lmdb_backend(l.lmdb);
+	cache_set_backend(l.cache, &b);
+	assert_true(lmdb_wait_loaded(l.lmdb, 20000));
+	return l;
+}
+
+static void a_stale_answer_comes_back_while_it_may_be_given(void **state)
+{
+	struct life l = begin_stale(1000);
+	struct dns_key key = numbered(1);
+	struct dns_answer *a;
+
+	put(&l, key, 101, 7, 100);
+	put(&l, numbered(2), 300, 2, 0);
+	end(&l);
+	usleep(1100000);
+	l = begin_stale(1000);
+	assert_int_equal(get(&l, key), -1);
+	a = cache_get_stale(l.cache, &key, clock_coarse_ns());
+	assert_non_null(a);
+	assert_int_equal(a->body[a->body_len - 1], 7);
+	dns_answer_unref(a);
+	end(&l);
+	l = begin_stale(0);
+	assert_int_equal(status_of(&l).loaded, 1);
+	assert_null(cache_get_stale(l.cache, &key, clock_coarse_ns()));
+	end(&l);
+}
+
+/* NXDOMAIN, for all that is at the name and below it. */
+static void put_cut(struct life *l, struct dns_key key, uint32_t age_s)
+{
+	static const uint8_t soa[] = { 0xc0, 12, 0, 6, 0, 1, 0, 0, 0, 101, 0, 22, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1,
+				       0, 0, 0, 1, 0, 0, 0, 101 };
+	uint64_t now = clock_coarse_ns();
+	struct dns_answer *a;
+
+	assert_int_equal(dns_answer_from_body(&key, DNS_NXDOMAIN, soa, sizeof(soa), 0, 1, now - age_s * CLOCK_S, &a), 0);
+	a->cut = true;
+	cache_put(l->cache, a, now);
+	dns_answer_unref(a);
+}
+
+/* Is a question answered by a cut: of its name, or of one above? */
+static bool is_cut_off(struct life *l, struct dns_key key)
+{
+	uint64_t now = clock_coarse_ns();
+	struct dns_answer *a = cache_get(l->cache, &key, now);
+	bool off;
+
+	if (!a)
+		a = cache_get_above(l->cache, &key, now);
+	off = a && a->cut;
+	dns_answer_unref(a);
+	return off;
+}
+
+static void a_cut_comes_back_as_one(void **state)
+{
+	struct dns_key key = key_of("cut.test", DNS_A);
+	struct lmdb_opts o = defaults();
+	struct life l = begin();
+
+	put_cut(&l, key, 0);
+	end(&l);
+	l = begin();
+	assert_true(is_cut_off(&l, key));
+	assert_true(is_cut_off(&l, key_of("cut.test", DNS_AAAA)));
+	assert_true(is_cut_off(&l, key_of("www.cut.test", DNS_A)));
+	end(&l);
+	o.no_cuts = true;
+	l = begin_with(o, 1000);
+	assert_int_equal(status_of(&l).loaded, 1);
+	assert_int_equal(get(&l, key), 101);
+	assert_int_equal(get(&l, key_of("cut.test", DNS_AAAA)), -1);
+	assert_false(is_cut_off(&l, key_of("www.cut.test", DNS_A)));
+	end(&l);
+}
+
+/* In one group or in two; each to another type than the cut was asked for. */
+static void a_cut_of_a_name_that_was_there_later_does_not_come_back(void **state)
+{
+	struct dns_key key = key_of("made.test", DNS_AAAA), key2 = key_of("made2.test", DNS_AAAA);
+	struct life l = begin();
+
+	put_cut(&l, key, 0);
+	put_cut(&l, key2, 0);
+	put(&l, key_of("made.test", DNS_A), 300, 1, 0);
+	usleep(250000);
+	put(&l, key_of("made2.test", DNS_A), 300, 2, 0);
+	end(&l);
+	l = begin();
+	assert_int_equal(get(&l, key_of("made.test", DNS_A)), 1);
+	assert_int_equal(get(&l, key_of("made2.test", DNS_A)), 2);
+	assert_false(is_cut_off(&l, key));
+	assert_false(is_cut_off(&l, key2));
+	assert_false(is_cut_off(&l, key_of("www.made.test", DNS_A)));
+	end(&l);
+}
+
+static void what_a_cut_took_the_place_of_does_not_come_back(void **state)
+{
+	struct dns_key key = key_of("gone.test", DNS_A), dead = key_of("dead.test", DNS_A);
+	struct life l = begin();
+
+	put(&l, key, 300, 1, 0);
+	put(&l, key_of("gone.test", DNS_AAAA), 300, 1, 0);
+	put(&l, dead, 300, 1, 0);
+	put_cut(&l, key, 0);
+	put_cut(&l, dead, 100);		/* it ends before it is read back */
+	end(&l);
+	usleep(1100000);
+	l = begin();
+	assert_true(is_cut_off(&l, key));
+	assert_true(is_cut_off(&l, key_of("gone.test", DNS_AAAA)));
+	assert_int_equal(get(&l, dead), -1);
+	end(&l);
+}
+
+static void a_cut_in_memory_keeps_what_is_read_back_away(void **state)
+{
+	struct dns_key key = key_of("gone.test", DNS_A);
+	struct lmdb_opts o = defaults();
+	struct life l = begin();
+
+	put(&l, key, 300, 1, 0);
+	end(&l);
+	l.cache = o.cache = cache_new(100, 0);
+	put_cut(&l, key_of("gone.test", DNS_AAAA), 0);
+	assert_int_equal(lmdb_start(&o, &l.lmdb), 0);
+	assert_true(lmdb_wait_loaded(l.lmdb, 20000));
+	assert_true(is_cut_off(&l, key));
+	end(&l);
+}
+
+static void a_signed_answer_comes_back_whole(void **state)
+{
+	static const uint8_t body[] = { 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1,
+					0xc0, 12, 0, 46, 0, 1, 0, 0, 0, 60, 0, 20, 0, 1, 13, 1, 0, 0, 0, 60,
+					0, 0, 0, 2, 0, 0, 0, 1, 0, 7, 0, 9 };
+	struct dns_key key = key_of("s.test", DNS_A);
+	struct life l = begin();
+	uint64_t now = clock_coarse_ns();
+	struct dns_answer *a, *plain;
+
+	assert_int_equal(dns_answer_from_body(&key, DNS_NOERROR, body, sizeof(body), 2, 0, now, &a), 0);
+	assert_true(a->dnssec);
+	cache_put(l.cache, a, now);
+	dns_answer_unref(a);
+	end(&l);
+	l = begin();
+	a = cache_peek(l.cache, &key, now);
+	assert_true(a && a->dnssec && a->answers == 2);
+	assert_int_equal(a->body_len, sizeof(body));
+	assert_memory_equal(a->body, body, sizeof(body));
+	assert_int_equal(dns_answer_form(a, 0, &plain), 0);
+	assert_int_equal(plain->answers, 1);
+	dns_answer_unref(plain);
+	dns_answer_unref(a);
+	end(&l);
+}
+
+static void reading_back_ends_when_memory_has_no_octets_left(void **state)
+{
+	struct life l = begin();
+	struct cache_stats st;
+	struct lmdb_opts o = defaults();
+
+	for (unsigned i = 0; i < 5000; i++)
+		put(&l, numbered(i), 300, 1, 0);
+	end(&l);
+	l.cache = o.cache = cache_new(100000, 256 * 1024);
+	assert_int_equal(lmdb_start(&o, &l.lmdb), 0);
+	assert_true(lmdb_wait_loaded(l.lmdb, 20000));
+	cache_stats(l.cache, &st);
+	assert_in_range(st.entries, 500, 4000);
+	assert_true(st.entries < st.entries_max);
+	assert_in_range(st.bytes, 200 * 1024, 256 * 1024);
+	assert_int_equal(st.evicted, 0);
 	end(&l);
 }
 
@@ -754,6 +948,13 @@ int main(void)
 		TEST(the_youngest_of_many_to_one_key_comes_back),
 		TEST(what_is_in_memory_already_stays),
 		TEST(reading_back_ends_when_memory_is_full),
+		TEST(a_stale_answer_comes_back_while_it_may_be_given),
+		TEST(a_cut_comes_back_as_one),
+		TEST(a_cut_of_a_name_that_was_there_later_does_not_come_back),
+		TEST(what_a_cut_took_the_place_of_does_not_come_back),
+		TEST(a_cut_in_memory_keeps_what_is_read_back_away),
+		TEST(a_signed_answer_comes_back_whole),
+		TEST(reading_back_ends_when_memory_has_no_octets_left),
 		TEST(big_answers_come_back),
 		TEST(after_a_flush_it_takes_answers_again),
 		TEST(many_threads_put_while_another_flushes),
