@@ -643,6 +643,7 @@ static void the_file_never_grows_over_its_bound(void **state)
 
 static void a_name_in_use_stays_while_others_pass_through(void **state)
 {
+	struct dns_key cut = key_of("cut.test", DNS_A);
 	struct lmdb_opts o = defaults();
 	struct life l;
 	unsigned i, n;
@@ -651,9 +652,11 @@ static void a_name_in_use_stays_while_others_pass_through(void **state)
 	l = begin_with(o, 4000);
 	for (i = 0; i < 100; i++)
 		put(&l, numbered(i), 3000, 5, 0);
+	put_cut(&l, cut, 0);
 	for (n = 0; n < 40; n++) {
 		for (i = 0; i < 100; i++)
 			assert_int_equal(get(&l, numbered(i)), 5);
+		assert_true(is_cut_off(&l, cut));
 		for (i = 0; i < 800; i++)
 			put(&l, numbered(1000 + n * 800 + i), 300, 1, 0);
 		usleep(130000);
@@ -662,6 +665,7 @@ static void a_name_in_use_stays_while_others_pass_through(void **state)
 	l = begin_with(o, 100000);
 	assert_true(status_of(&l).loaded < 30000);
 	assert_int_equal(count_kept(&l, 0, 100), 100);
+	assert_true(is_cut_off(&l, cut));
 	end(&l);
 }
 
