@@ -127,6 +127,8 @@ static const struct pair {
 	  RULE("a.example") GROUP("c.example" AND "b.example") },
 	{ "a name that a $badfilter of a group is about is compiled", RULE("a.example") GROUP("||b.example^$badfilter"),
 	  RULE("a.example" AND "||b.example^") GROUP("||b.example^$badfilter") },
+	{ "a name that a $BadFilter of a group is about is compiled", RULE("a.example") GROUP("||b.example^$BadFilter"),
+	  RULE("a.example" AND "||b.example^") GROUP("||b.example^$BadFilter") },
 };
 
 static void test_compiled(void **state)
