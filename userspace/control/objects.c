@@ -344,7 +344,7 @@ out:
 	if (s)
 		fetch_want(c, c->snapshot->config, &ignored);
 	if (work)
-		filter_job_done(&work->job);
+		filter_job_done(c, &work->job);
 	free(work);
 	snapshot_unref(s);
 	free(old);
