@@ -19,7 +19,7 @@ struct request {
 	struct request *next, **back;	/* of its session; *back is this one */
 	struct stub_buf body, answer;
 	char *query;		/* of the path, behind "dns="; NULL: none */
-	bool post;
+	bool post, answered;
 };
 
 struct stub_http {
@@ -172,9 +172,10 @@ void stub_http_answer(struct stub_http *h, int32_t stream, uint32_t status, cons
 	};
 
 	/* The client may have taken the stream back, or it has been answered: of two answers the first counts. */
-	if (!r || r->answer.p)
+	if (!r || r->answered)
 		return;
-	if (stub_buf_put(&r->answer, msg ?: (const uint8_t *)"", len) ||
+	r->answered = true;
+	if ((len && stub_buf_put(&r->answer, msg, len)) ||
 	    nghttp2_submit_response(h->session, stream, headers, msg ? 3 : 2, &data))
 		COUNT(h->worker, send_failed);
 }
