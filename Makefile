@@ -122,6 +122,7 @@ $(filter $(B)/tests/fault/%,$(TESTS)): ALL_LDFLAGS += $(FAULT_WRAP:%=-Wl,--wrap=
 # Helpers of a test folder (tests/<folder>/*.c that are not test_*.c) are linked into each of its tests.
 helpers_of = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c $(dir $(1))test_%,$(wildcard $(dir $(1))*.c)))
 $(B)/tests/packet/test_differential: $(B)/obj/tests/scenario/world.o
+$(filter $(B)/tests/unit/upstream/%,$(TESTS)): $(B)/obj/tests/unit/net/certs.o
 $(B)/tests/fault/test_lists: $(patsubst %,$(B)/obj/tests/unit/lists/%.o,names rig server)
 $(TESTS): $(B)/%: $(B)/obj/%.o $$(call helpers_of,%.c) $(LIB)
 	@mkdir -p $(@D)

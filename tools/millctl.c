@@ -17,6 +17,8 @@ static const struct ctl_command commands[] = {
 	  "Show the daemon, its interfaces and how each is attached, servers, lists, and what limits it." },
 	{ "stats", ctl_stats, NULL, false, {}, "Show the counters of the packet path and of the daemon, and latency." },
 	{ "memory", ctl_memory, NULL, false, {}, "Show what each table and the process take." },
+	{ "upstreams", ctl_upstreams, NULL, false, {},
+	  "Show the servers that are asked: state, latency, what is in flight, errors by kind and why." },
 	{ "lists check", ctl_lists_check, "FILE", true,
 	  { { "--format", "FORMAT", "auto, domains, hosts, adblock, wildcard, dnsmasq, unbound, rpz or regex (auto)" } },
 	  "Judge a list: what is kept, what is skipped, and why, with examples; needs no daemon." },

@@ -134,6 +134,7 @@ int compare_replies(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_
 int ctl_status(struct ctl *c);
 int ctl_stats(struct ctl *c);
 int ctl_memory(struct ctl *c);
+int ctl_upstreams(struct ctl *c);
 int ctl_lists(struct ctl *c);
 int ctl_lists_check(struct ctl *c);
 int ctl_why(struct ctl *c);

@@ -120,7 +120,7 @@ static void ahead(void *arg)
 		memset(a->key.name + a->query.qname_len, 0, before - a->query.qname_len);
 	a->key.name_len = a->query.qname_len;
 	a->key.qtype = a->query.qtype;
-	a->key.bits = a->query.edns.dnssec_ok ? DNS_KEY_DO : 0;
+	a->key.bits = 0;
 	a->hash = cache_hash(a->all->cache, &a->key);
 	cache_ahead(a->all->cache, &a->key, a->hash);
 }

@@ -2,7 +2,7 @@
 /*
  * fuzz_config.c - any bytes as a configuration, and as an object made at run time: taken or refused with a reason, never worse.
  *
- * fuzz-sources: userspace/config/config.c userspace/config/document.c userspace/config/elements.c userspace/config/elements_clients.c userspace/config/elements_groups.c userspace/config/elements_lists.c userspace/config/elements_rewrites.c userspace/config/elements_schedules.c userspace/config/overlay.c userspace/config/reader.c userspace/config/texts.c userspace/config/values.c userspace/config/whole.c userspace/config/whole_clients.c userspace/base/addr.c userspace/base/bug.c userspace/base/err.c userspace/base/file.c userspace/base/log.c userspace/base/schedule.c userspace/base/tz.c userspace/base/tz_rule.c
+ * fuzz-sources: userspace/config/config.c userspace/config/document.c userspace/config/elements.c userspace/config/elements_clients.c userspace/config/elements_groups.c userspace/config/elements_lists.c userspace/config/elements_rewrites.c userspace/config/elements_schedules.c userspace/config/elements_servers.c userspace/config/overlay.c userspace/config/reader.c userspace/config/texts.c userspace/config/values.c userspace/config/whole.c userspace/config/whole_clients.c userspace/base/addr.c userspace/base/bug.c userspace/base/endpoint.c userspace/base/err.c userspace/base/file.c userspace/base/log.c userspace/base/schedule.c userspace/base/tz.c userspace/base/tz_rule.c
  */
 #include <stdlib.h>
 #include <string.h>

@@ -124,10 +124,10 @@ class Lab:
 class Stub:
     """build/mrstub in the upstream namespace."""
 
-    def __init__(self, lab, folder, *args, port=53, name="stub"):
+    def __init__(self, lab, folder, *args, port=53, name="stub", listen=UPSTREAM4):
         self.log = folder / f"{name}.queries"
         self.err = folder / f"{name}.err"
-        argv = ["--listen", UPSTREAM4, "--port", port, "--workers", 1, "--log", self.log, *args]
+        argv = ["--listen", listen, "--port", port, "--workers", 1, "--log", self.log, *args]
         self.process = lab.start("upstream", BUILD / "mrstub", *argv, stdout=subprocess.DEVNULL,
                                  stderr=self.err.open("w"))
         wait_until("mrstub is ready", 5, lambda: "mrstub: ready" in self.said() or self.process.poll() is not None)

@@ -34,6 +34,7 @@ static const struct entry {
 	{ "net", true, false },            { "free.net", true, true },       { "_dmarc.odd-name.example", false, false },
 };
 
+/* The last one of a name and type is the one that the daemon has. */
 static const struct cached {
 	const char *name;
 	uint16_t qtype;
@@ -42,7 +43,7 @@ static const struct cached {
 	ldns_pkt_rcode rcode;
 	const char *records[6];		/* "auth ..." in the authority section */
 } answers[] = {
-	{ "www.example", DNS_A, 0, 7, LDNS_RCODE_NOERROR, { "www.example. 300 IN A 192.0.2.7" } },
+	{ "www.example", DNS_A, 0, 100, LDNS_RCODE_NOERROR, { "www.example. 300 IN A 192.0.2.7" } },
 	{ "www.example", DNS_AAAA, 0, 0, LDNS_RCODE_NOERROR, { "www.example. 300 IN AAAA 2001:db8::7" } },
 	{ "www.example", DNS_A, DNS_KEY_CD, 3, LDNS_RCODE_NOERROR, { "www.example. 300 IN A 192.0.2.8" } },
 	{ "www.example", DNS_A, DNS_KEY_DO, 100, LDNS_RCODE_NOERROR,
@@ -182,9 +183,9 @@ static ldns_pkt *make_response(const struct cached *c)
 static int fill_cached(struct both *b, const struct cached *c)
 {
 	const struct dns_ttl_limits limits = { .max = 604800, .negative_max = 3600, .failure = 5 };
-	struct dns_key key = { .qtype = c->qtype, .bits = c->bits };
+	struct dns_key key = { .qtype = c->qtype, .bits = c->bits & DNS_KEY_CD };
 	uint64_t now = fill_now();
-	struct dns_answer *a = NULL;
+	struct dns_answer *a = NULL, *form = NULL;
 	uint8_t *wire = NULL;
 	ldns_pkt *p = make_response(c);
 	size_t len;
@@ -196,10 +197,16 @@ static int fill_cached(struct both *b, const struct cached *c)
 	err = dns_answer_from_response(wire, len, &key, &limits, now - c->age_s * SECOND, &a);
 	if (err)
 		goto out;
+	/* the daemon's cache has one answer for all, the kernel one for each form */
 	cache_put(b->world->resolver.cache, a, now);
-	answers_put(&b->table, a, false, b->fill.conf->filter_generation, now);
+	err = dns_answer_form(a, c->bits, &form);
+	if (err)
+		goto out;
+	key.bits = c->bits;
+	answers_put(&b->table, form, false, b->fill.conf->filter_generation, now);
 	err = answers_hold(&b->table, &key, now) ? 0 : -1;
 out:
+	dns_answer_unref(form);
 	dns_answer_unref(a);
 	free(wire);
 	ldns_pkt_free(p);

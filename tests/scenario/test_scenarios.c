@@ -98,6 +98,20 @@ static int do_option(struct world *w, struct statement *s)
 		w->config->cache_max_ttl = value;
 	else if (strcmp(name, "negative_ttl_max") == 0)
 		w->config->cache_negative_ttl_max = value;
+	else if (strcmp(name, "route") == 0)
+		return world_zone(w, WORLD_ROUTE, s->word[2]);
+	else if (strcmp(name, "forward_special") == 0)
+		return world_zone(w, WORLD_SPECIAL, s->word[2]);
+	else if (strcmp(name, "rebinding_allow") == 0)
+		return world_zone(w, WORLD_REBINDING, s->word[2]);
+	else if (strcmp(name, "rebinding_protect") == 0)
+		w->config->upstreams_rebinding_protect = value;
+	else if (strcmp(name, "ecs") == 0)
+		w->config->upstreams_ecs = strcmp(s->word[2], "forward") ? CONFIG_ECS_STRIP : CONFIG_ECS_FORWARD;
+	else if (strcmp(name, "version") == 0)
+		snprintf(w->config->server_version, sizeof(w->config->server_version), "%s", s->word[2]);
+	else if (strcmp(name, "identity") == 0)
+		snprintf(w->config->server_identity, sizeof(w->config->server_identity), "%s", s->word[2]);
 	else if (strcmp(name, "servers") == 0)
 		w->config->upstreams_servers.count = value;
 	else
@@ -193,12 +207,23 @@ static int do_pause(struct world *w, struct statement *s)
 	return 0;
 }
 
+static size_t take_hex(const char *p, uint8_t *ret)
+{
+	unsigned octet;
+	size_t len = 0;
+
+	for (; sscanf(p, "%2x", &octet) == 1; p += 2)
+		ret[len++] = (uint8_t)octet;
+	return len;
+}
+
 /* Put a query together by hand: scenarios ask also what dns_query_write() would not. */
 static size_t write_query(const struct statement *s, const struct dns_key *key, const uint8_t *name, uint8_t *msg)
 {
 	unsigned class = after(s, "class") ? (unsigned)atoi(after(s, "class")) : DNS_IN;
 	unsigned size = after(s, "size") ? (unsigned)atoi(after(s, "size")) : 1232;
-	bool edns = has(s, "edns") || has(s, "do") || after(s, "size");
+	bool edns = has(s, "edns") || has(s, "do") || after(s, "size") || after(s, "option");
+	size_t options;
 	uint8_t header[DNS_HEADER] = { 0x12, 0x34, has(s, "norec") ? 0 : 1,
 				       (has(s, "cd") ? 0x10 : 0) | (has(s, "ad") ? 0x20 : 0), 0, 1, 0, 0, 0, 0, 0, edns };
 	uint8_t tail[4] = { key->qtype >> 8, key->qtype & 255, class >> 8, class & 255 };
@@ -214,6 +239,11 @@ static size_t write_query(const struct statement *s, const struct dns_key *key, 
 	if (edns) {
 		memcpy(msg + len, opt, sizeof(opt));
 		len += sizeof(opt);
+	}
+	if (after(s, "option")) {
+		options = take_hex(after(s, "option"), msg + len);
+		msg[len - 1] = (uint8_t)options;
+		len += options;
 	}
 	return len;
 }
@@ -263,6 +293,17 @@ static int do_raw(struct world *w, struct statement *s)
 	return 0;
 }
 
+/* The subnet that goes out is @want, or there is none. */
+static int check_ecs(const struct query *q, const char *want)
+{
+	uint8_t data[64];
+	size_t len = want ? take_hex(want, data) : 0;
+
+	if (q->ecs_len != len || (len && memcmp(q->ecs, data, len)))
+		return wrong("%u octets of a subnet go out", q->ecs_len);
+	return 0;
+}
+
 static int do_upstream(struct world *w, struct statement *s)
 {
 	struct dns_key key;
@@ -273,6 +314,8 @@ static int do_upstream(struct world *w, struct statement *s)
 		return -1;
 	if (w->outs != 1)
 		return wrong("%u questions are out", w->outs);
+	if (strcmp(s->word[0], "upstream") == 0 && check_ecs(w->out[0], after(s, "ecs")))
+		return -1;
 	return is_key(&w->out[0]->key, &key) ? 0 : wrong("another question is out");
 }
 
@@ -293,6 +336,7 @@ static int add_records(const struct statement *s, ldns_pkt *p)
 
 static int do_answer(struct world *w, struct statement *s)
 {
+	uint8_t options[64];
 	ldns_pkt *p;
 	uint8_t *wire = NULL;
 	size_t len;
@@ -302,6 +346,12 @@ static int do_answer(struct world *w, struct statement *s)
 		return -1;
 	p = ldns_pkt_query_new(ldns_dname_new_frm_str(s->word[1]), ldns_get_rr_type_by_name(s->word[2]),
 			       LDNS_RR_CLASS_IN, LDNS_QR | LDNS_RD | LDNS_RA);
+	ldns_pkt_set_ad(p, has(s, "ad"));
+	if (after(s, "option")) {
+		ldns_pkt_set_edns_udp_size(p, 1232);
+		ldns_pkt_set_edns_data(p, ldns_rdf_new_frm_data(LDNS_RDF_TYPE_UNKNOWN, take_hex(after(s, "option"), options), options));
+	}
+	w->out[0]->upstream_trusted = has(s, "authentic");
 	ldns_pkt_set_rcode(p, (uint8_t)ldns_lookup_by_name(ldns_rcodes, s->word[3])->id);
 	err = add_records(s, p);
 	if (!err && ldns_pkt2wire(&wire, p, &len) != LDNS_STATUS_OK)
@@ -370,6 +420,16 @@ static int compare_flags(const struct statement *s, const ldns_pkt *p, const str
 		return wrong("there is an OPT");
 	if (has(s, "opt") && !ldns_pkt_edns(p))
 		return wrong("there is no OPT");
+	if (after(s, "option")) {
+		const ldns_rdf *o = ldns_pkt_edns_data(p);
+		uint8_t want[64];
+		size_t len = take_hex(after(s, "option"), want);
+
+		if (!o || ldns_rdf_size(o) != len || memcmp(ldns_rdf_data(o), want, len))
+			return wrong("other options in the OPT");
+	} else if (want_ede < 0 && ldns_pkt_edns_data(p)) {
+		return wrong("options in the OPT");
+	}
 	if (reply_ede(p) != want_ede)
 		return wrong("EDE is %d", reply_ede(p));
 	if (after(s, "size") && c->reply_len > (size_t)atoi(after(s, "size")))
@@ -435,7 +495,8 @@ static int do_publish(struct world *w, struct statement *s)
 		return count ? wrong("%u answers were published", count) : 0;
 	if (take_key(s->word[1], s->word[2], &key))
 		return -1;
-	return count == 1 && is_key(&w->published[0], &key) ? 0 : wrong("%u answers were published", count);
+	key.bits = (has(s, "do") ? DNS_KEY_DO : 0) | (has(s, "cd") ? DNS_KEY_CD : 0);
+	return count == 1 && dns_key_same(&w->published[0], &key) ? 0 : wrong("%u answers were published", count);
 }
 
 static int do_refresh(struct world *w, struct statement *s)
@@ -444,6 +505,7 @@ static int do_refresh(struct world *w, struct statement *s)
 
 	if (take_key(s->word[1], s->word[2], &key))
 		return -1;
+	key.bits = has(s, "do") ? DNS_KEY_DO : 0;
 	resolver_refresh(&w->resolver, &key, w->now_ns);
 	return 0;
 }

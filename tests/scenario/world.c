@@ -249,7 +249,7 @@ static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
-	s->udp.recursion = f->upstreams_servers.count > 0;
+	s->udp.recursion = f->upstreams_servers.count || f->upstreams_routes.count;
 	s->udp.udp_max = 1232;
 	s->tcp = s->udp;
 	s->tcp.stream = true;
@@ -269,8 +269,44 @@ static void block_as(const struct config *f, struct mr_block *ret)
 	memcpy(ret->ipv6, f->filter_block_ipv6.ip, sizeof(ret->ipv6));
 }
 
-static struct config *copy_config(const struct config *from)
+int world_zone(struct world *w, enum world_zones list, const char *zone)
 {
+	if (w->zones[list] == 8)
+		return -1;
+	snprintf(w->zone[list][w->zones[list]++], sizeof(w->zone[0][0]), "%s", zone);
+	return 0;
+}
+
+static int copy_suffixes(const struct world *w, enum world_zones list, struct config_suffixes *to)
+{
+	unsigned i;
+
+	free(to->at);
+	to->count = 0;
+	to->at = calloc(w->zones[list] + 1, sizeof(*to->at));
+	for (i = 0; to->at && i < w->zones[list]; i++)
+		snprintf(to->at[to->count++].name, sizeof(to->at[0].name), "%s", w->zone[list][i]);
+	return to->at ? 0 : -ENOMEM;
+}
+
+static int copy_zones(const struct world *w, struct config *to)
+{
+	struct config_routes *r = &to->upstreams_routes;
+	unsigned i;
+
+	free(r->at);
+	r->count = 0;
+	r->at = calloc(w->zones[WORLD_ROUTE] + 1, sizeof(*r->at));
+	for (i = 0; r->at && i < w->zones[WORLD_ROUTE]; i++)
+		snprintf(r->at[r->count++].zone, sizeof(r->at[0].zone), "%s", w->zone[WORLD_ROUTE][i]);
+	if (!r->at || copy_suffixes(w, WORLD_SPECIAL, &to->upstreams_forward_special))
+		return -ENOMEM;
+	return copy_suffixes(w, WORLD_REBINDING, &to->upstreams_rebinding_allow);
+}
+
+static struct config *copy_config(const struct world *w)
+{
+	const struct config *from = w->config;
 	struct config_errors errors = { 0 };
 	struct config *to;
 
@@ -286,6 +322,14 @@ static struct config *copy_config(const struct config *from)
 	to->cache_negative_ttl_max = from->cache_negative_ttl_max;
 	to->fastpath_admit_after = from->fastpath_admit_after;
 	to->cache_prefetch = from->cache_prefetch;
+	to->upstreams_ecs = from->upstreams_ecs;
+	to->upstreams_rebinding_protect = from->upstreams_rebinding_protect;
+	memcpy(to->server_version, from->server_version, sizeof(to->server_version));
+	memcpy(to->server_identity, from->server_identity, sizeof(to->server_identity));
+	if (copy_zones(w, to)) {
+		config_free(to);
+		return NULL;
+	}
 	return to;
 }
 
@@ -304,13 +348,15 @@ int world_snapshot(struct world *w)
 	fallback.access = p->count ? MR_ACCESS_REFUSE : MR_ACCESS_ALLOW;
 	s->refs = 1;
 	s->secret = &w->secret;
-	s->config = copy_config(w->config);
+	s->config = copy_config(w);
 	s->clients = calloc(1, sizeof(*s->clients));
 	for (i = 0; i < p->count; i++)
 		rows[i].prefix = p->at[i];
 	err = s->config && s->clients ? clients_build(rows, p->count, fallback, &w->secret, s->clients, &at) : -ENOMEM;
 	if (!err)
 		err = make_filter(w, s);
+	if (!err)
+		err = snapshot_names(s);
 	if (err) {
 		snapshot_unref(s);
 		return err;

@@ -33,6 +33,8 @@ struct world {
 	struct mr_outcome anybody;	/* group of who is not in access_allow */
 	struct mr_group group[MR_GROUPS_MAX];	/* the first one blocks as the configuration says */
 	struct mr_ede ede[MR_LISTS_MAX];	/* names of sources; none at first */
+	char zone[3][8][256];		/* by enum world_zones */
+	unsigned zones[3];
 	bool running;			/* the first ask has been made */
 	struct resolver resolver;
 	struct world_client client[WORLD_TAGS];
@@ -55,6 +57,10 @@ void world_free(struct world *w);
 
 /* Add a rule (copied) to those of the next snapshot; -1 when there is no room. */
 int world_rule(struct world *w, unsigned source, const struct rule_item *item);
+
+/* Add a zone to a list of the configuration of the next snapshot; -1 when there is no room. */
+enum world_zones { WORLD_ROUTE, WORLD_SPECIAL, WORLD_REBINDING, WORLD_ZONES };
+int world_zone(struct world *w, enum world_zones list, const char *zone);
 
 /* Make the policy from what has been set so far and put it in force. */
 int world_snapshot(struct world *w);

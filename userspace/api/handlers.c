@@ -72,6 +72,17 @@ unsigned api_get_memory(struct api_request *r, json_t **ret)
 	return OK;
 }
 
+unsigned api_get_upstreams(struct api_request *r, json_t **ret)
+{
+	struct control_upstreams *u = calloc(1, sizeof(*u));
+	int err = u ? control_upstreams(r->control, u) : -ENOMEM;
+
+	if (!err)
+		*ret = render_upstreams(u);
+	free(u);
+	return err ? api_fail_errno(ret, err, "upstream servers unknown", NULL) : OK;
+}
+
 unsigned api_get_lists(struct api_request *r, json_t **ret)
 {
 	struct control_list *l = calloc(CONTROL_LISTS_MAX, sizeof(*l));

@@ -114,6 +114,16 @@ static json_t *objects(const struct control_status *s)
 			 TEXT(s->objects_why), "trouble", TEXT(s->objects_trouble), "pauses", (int)s->pauses);
 }
 
+static json_t *servers(const struct control_status *s)
+{
+	json_t *all = json_array();
+	unsigned i;
+
+	for (i = 0; i < BOUND(s->servers, s->server); i++)
+		json_array_append_new(all, TEXT(s->server[i]));
+	return all;
+}
+
 static json_t *left_out(const struct control_status *s)
 {
 	json_t *all = json_array();
@@ -151,7 +161,7 @@ json_t *render_status(const struct control_status *s)
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
-			 addresses(s->server, BOUND(s->servers, s->server)), "fastpath", fastpath(&s->kern), "filter",
+			 servers(s), "fastpath", fastpath(&s->kern), "filter",
 			 filter(s), "objects", objects(s), "left_out", left_out(s), "reloads", "done",
 			 render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error), "waiting", waiting(s));

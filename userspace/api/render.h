@@ -31,6 +31,7 @@ json_t *render_u64(uint64_t v);
 json_t *render_status(const struct control_status *s);
 json_t *render_stats(const struct control_stats *s);
 json_t *render_memory(const struct control_memory *m);
+json_t *render_upstreams(const struct control_upstreams *u);
 json_t *render_lists(const struct control_list *l, unsigned count);
 json_t *render_why(const struct kern_why_query *q, const struct control_why *w);
 json_t *render_event(const struct control_event *e);

@@ -107,6 +107,7 @@ unsigned api_get_routes(struct api_request *r, json_t **ret);
 unsigned api_get_status(struct api_request *r, json_t **ret);
 unsigned api_get_stats(struct api_request *r, json_t **ret);
 unsigned api_get_memory(struct api_request *r, json_t **ret);
+unsigned api_get_upstreams(struct api_request *r, json_t **ret);
 unsigned api_get_lists(struct api_request *r, json_t **ret);
 unsigned api_get_why(struct api_request *r, json_t **ret);
 unsigned api_get_tail(struct api_request *r, json_t **ret);

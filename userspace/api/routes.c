@@ -22,6 +22,8 @@ const struct api_route api_routes[] = {
 	{ "GET", API_PREFIX "/stats", api_get_stats, {},
 	  "counters of the packet path and of the daemon, the cache, latency by answer source", NULL },
 	{ "GET", API_PREFIX "/memory", api_get_memory, {}, "bytes of each BPF map, of the cache and of the process", NULL },
+	{ "GET", API_PREFIX "/upstreams", api_get_upstreams, {},
+	  "the servers that are asked: state, latency, what is in flight, errors by kind and the last one's reason", NULL },
 	{ "GET", API_PREFIX "/lists", api_get_lists, {},
 	  "the lists in force: lines kept, lines skipped, each reason with examples", NULL },
 	{ "POST", API_PREFIX "/lists", api_post_list, {}, "make a list; it is in force when the answer comes", LIST_BODY },

@@ -260,6 +260,37 @@ static void check_together(struct walk *w)
 			     "only with filter.block.mode custom");
 }
 
+/* Servers of several sets are one server when they are asked in the same way. */
+static unsigned count_servers(const struct config_servers *s, const struct config_server **seen, unsigned count)
+{
+	unsigned i, j;
+
+	for (i = 0; i < s->count; i++) {
+		for (j = 0; j < count; j++)
+			if (config_server_same(seen[j], &s->at[i]))
+				break;
+		if (j == count && count <= CONFIG_SERVERS_ALL)
+			seen[count++] = &s->at[i];
+	}
+	return count;
+}
+
+static void check_servers(struct walk *w)
+{
+	const struct config_server *seen[CONFIG_SERVERS_ALL + 1];
+	const struct config *c = w->r.c;
+	unsigned i, n;
+
+	n = count_servers(&c->upstreams_servers, seen, 0);
+	n = count_servers(&c->upstreams_fallback, seen, n);
+	for (i = 0; i < c->upstreams_routes.count; i++)
+		n = count_servers(&c->upstreams_routes.at[i].servers, seen, n);
+	if (n > CONFIG_SERVERS_ALL)
+		reader_error(&w->r, w->node[OPTION_upstreams_routes], "upstreams.routes",
+			     "expected at most %u different servers in upstreams.servers, fallback and routes together",
+			     CONFIG_SERVERS_ALL);
+}
+
 static int read_all(struct walk *w)
 {
 	unsigned i;
@@ -276,6 +307,8 @@ static int read_all(struct walk *w)
 	w->r.c->upstreams_servers_given = w->node[OPTION_upstreams_servers];
 	if (!err && !w->r.errs->count)
 		check_together(w);
+	if (!err && !w->r.errs->count)
+		check_servers(w);
 	if (!err && config_check_whole(w->r.c, w->r.errs) == -ENOMEM)
 		err = -ENOMEM;
 	return err;
@@ -343,6 +376,11 @@ void config_free(struct config *c)
 	for (i = 0; i < c->groups.count; i++)
 		group_done(&c->groups.at[i]);
 	rules_done(&c->filter_rules);
+	routes_done(&c->upstreams_routes);
+	free(c->upstreams_servers.at);
+	free(c->upstreams_fallback.at);
+	free(c->upstreams_forward_special.at);
+	free(c->upstreams_rebinding_allow.at);
 	free(c->filter_lists.at);
 	free(c->filter_rewrites.at);
 	free(c->clients.at);

@@ -22,7 +22,6 @@
 #define CONFIG_WORKERS_MAX    64
 #define CONFIG_ADDRS_MAX      32
 #define CONFIG_LISTEN_MAX     CONFIG_ADDRS_MAX
-#define CONFIG_SERVERS_MAX    16		/* as UPSTREAM_SERVERS_MAX */
 #define CONFIG_INTERFACES_MAX 8
 #define CONFIG_PREFIXES_MAX   256
 #define CONFIG_PATH_MAX       1024
@@ -38,6 +37,7 @@ enum config_attach { CONFIG_ATTACH_LINK };
 enum config_access { CONFIG_ACCESS_ALLOW, CONFIG_ACCESS_REFUSE };
 
 typedef char config_user[32];
+typedef char config_text[64];
 typedef char config_path[CONFIG_PATH_MAX];
 
 struct config_addrs {

@@ -90,6 +90,7 @@ element_reader element_client;
 element_reader element_group;
 element_reader element_schedule;
 element_reader element_client_addr;
+element_reader element_server;
 
 /* What an object owns; its memory was cleared when it was begun. */
 void list_done(struct config_list *l);
@@ -98,6 +99,7 @@ void client_done(struct config_client *c);
 void group_done(struct config_group *g);
 void schedule_done(struct config_schedule *s);
 void rules_done(struct config_rules *u);
+void routes_done(struct config_routes *r);
 
 bool client_addr_same(const struct config_client_addr *a, const struct config_client_addr *b);
 bool rules_same(const struct config_rules *a, const struct config_rules *b);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/addr.h"
+#include "base/endpoint.h"
 #include "base/schedule.h"
 
 #define CONFIG_LISTS_MAX      1024
@@ -30,9 +30,66 @@
 #define CONFIG_GROUP_CLIENTS_MAX 1024
 #define CONFIG_SCHEDULES_MAX  16		/* of one group */
 #define CONFIG_NO_TYPES_MAX   4			/* as MR_GROUP_TYPES */
+#define CONFIG_SERVERS_MAX    16		/* of one set; as UPSTREAM_SET_MAX */
+#define CONFIG_SERVERS_ALL    64		/* different ones in all sets; as UPSTREAM_SERVERS_MAX */
+#define CONFIG_ROUTES_MAX     1024
+#define CONFIG_SUFFIXES_MAX   1024
+#define CONFIG_PINS_MAX       4			/* of one server; as UPSTREAM_PINS_MAX */
 #define CONFIG_NAME_MAX       64
 #define CONFIG_URL_MAX        2048
 #define CONFIG_DNS_NAME_MAX   256		/* as text, its end included */
+
+/* The values and their order are those of enum upstream_strategy. */
+enum config_strategy {
+	CONFIG_PARALLEL_BEST,
+	CONFIG_ORDERED,
+	CONFIG_ROUND_ROBIN,
+	CONFIG_RANDOM,
+	CONFIG_LATENCY,
+};
+
+/* What becomes of the subnet that a client says it is in (RFC 7871). */
+enum config_ecs {
+	CONFIG_ECS_STRIP,
+	CONFIG_ECS_FORWARD,
+};
+
+/* A server to ask; struct upstream_server has the same. */
+struct config_server {
+	struct endpoint at;
+	bool trust_ad;				/* believe AD in its answers */
+	bool no_do;				/* it must not be asked with DO */
+	uint8_t pin[CONFIG_PINS_MAX][32];	/* SHA-256 of public keys; one of them must be the server's */
+	unsigned pins;				/* 0: any */
+};
+
+/* The same server, of which the same is believed and wanted. */
+bool config_server_same(const struct config_server *a, const struct config_server *b);
+
+struct config_servers {
+	struct config_server *at;
+	unsigned count;
+};
+
+struct config_route {
+	char zone[CONFIG_DNS_NAME_MAX];		/* lower case, without its final dot */
+	struct config_servers servers;
+	unsigned line;
+};
+
+struct config_routes {
+	struct config_route *at;
+	unsigned count;
+};
+
+struct config_suffix {
+	char name[CONFIG_DNS_NAME_MAX];		/* lower case, without its final dot; covers itself and all below */
+};
+
+struct config_suffixes {
+	struct config_suffix *at;
+	unsigned count;
+};
 
 enum config_origin {
 	CONFIG_FROM_FILE,			/* cannot be changed at run time */

@@ -138,6 +138,20 @@ int config_read_mode(struct reader *r, const yaml_node_t *node, const struct con
 	return read_enum(r, node, row, words, COUNT_OF(words), to);
 }
 
+int config_read_strategy(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "parallel_best", "ordered", "round_robin", "random", "latency" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
+int config_read_ecs(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "strip", "forward" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
 int config_read_attach(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
 {
 	static const char *const words[] = { "link" };
@@ -198,6 +212,18 @@ int config_read_user(struct reader *r, const yaml_node_t *node, const struct con
 	if (!text)
 		return -EINVAL;
 	if (strlen(text) >= sizeof(config_user) || strpbrk(text, " \t\n:/"))
+		return wrong(r, node, row, text);
+	strcpy(to, text);
+	return 0;
+}
+
+int config_read_text(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	const char *text = reader_text(r, node, row->o.path, row->o.expected);
+
+	if (!text)
+		return -EINVAL;
+	if (strlen(text) >= sizeof(config_text))
 		return wrong(r, node, row, text);
 	strcpy(to, text);
 	return 0;

@@ -308,6 +308,8 @@ static void free_all(struct control *c, bool detach)
 {
 	wire_stop(c);
 	wire_free(c);
+	upstreams_close(c);
+	upstream_pool_unref(c->pool);
 	edges_stop(&c->edges);
 	kern_close(c->kern, detach);
 	cache_free(c->cache);
@@ -370,6 +372,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 	if (err)
 		goto out;
 	start_timers(c);
+	upstreams_watch(c);
 	if (kern_watch(c->kern, loop, reterr))
 		log_warn("changes of addresses and links will not be followed: %s", reterr->why);
 	log_kern(c);
@@ -393,11 +396,25 @@ static void log_restart(const struct config_option *o, void *arg)
 		log_warn("%s has changed: that takes effect at the next start", o->path);
 }
 
+/* Options that say what upstream servers may answer, or which of them are asked: what was answered before goes. */
+static void note_forgetting(const struct config_option *o, void *arg)
+{
+	static const char *const paths[] = { "upstreams.routes", "upstreams.forward_special", "upstreams.rebinding.protect",
+					     "upstreams.rebinding.allow" };
+	unsigned i;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (!strcmp(o->path, paths[i]))
+			*(bool *)arg = true;
+}
+
 /* Compile for @config (taken) and put it in force; on failure all stays as it was. */
 static int renew(struct control *c, struct config *config, enum feed_mode mode, struct err_at *reterr)
 {
 	struct snapshot *s, *old = c->snapshot;
+	struct control_flushed flushed;
 	struct err_at ignored;
+	bool forget = false;
 	int err = snapshot_make(c, config, &s, reterr);
 
 	if (err)
@@ -412,6 +429,9 @@ static int renew(struct control *c, struct config *config, enum feed_mode mode, 
 		snapshot_unref(s);
 	} else {
 		config_changes(old->config, config, log_restart, NULL);
+		config_changes(old->config, config, note_forgetting, &forget);
+		if (forget)
+			flush_all(c, &flushed);
 		effective_settle(c);
 		lists_sweep(c->fetch);
 	}
@@ -500,6 +520,7 @@ void control_stop(struct control *c, bool started)
 	call_close(c);
 	stop_timers(c);
 	kern_unwatch(c->kern);
+	upstreams_close(c);
 	detach = started || !kern_taken_over(c->kern);
 	/* First the kernel lets go: what comes now is for the sockets, and those drain. */
 	if (detach)

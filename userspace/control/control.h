@@ -107,7 +107,7 @@ struct control_status {
 	unsigned listens;
 	struct addr listen[CONFIG_LISTEN_MAX];	/* in use: those of the start */
 	unsigned servers;
-	struct addr server[CONFIG_SERVERS_MAX];	/* upstream, in the order of the file */
+	char server[CONFIG_SERVERS_MAX][ENDPOINT_TEXT_MAX];	/* upstream, in the order of the file */
 	struct kern_status kern;
 	uint64_t filter_entries;
 	uint64_t filter_asked;		/* names on combinations of lists that the kernel has no number for: the daemon judges them */
@@ -135,6 +135,40 @@ int control_status(struct control *c, struct control_status *ret);
  * returns how many of @ret (room for @max) were filled.
  */
 int control_lists(struct control *c, struct control_list *ret, unsigned max);
+
+enum control_upstream_state {
+	CONTROL_UPSTREAM_WELL,
+	CONTROL_UPSTREAM_FAILED,
+	CONTROL_UPSTREAM_UNRESOLVED,	/* its name has no address yet */
+};
+
+struct control_upstream {
+	char server[ENDPOINT_TEXT_MAX];
+	char used_for[512];		/* "servers", "fallback" and zones of routes, blanks between; as many as find room */
+	unsigned uses;			/* how many there are */
+	enum control_upstream_state state;
+	struct addr addr;		/* in use; not when unresolved */
+	bool changed;			/* it has failed or come back since the start, */
+	uint64_t since_s;		/* so long ago */
+	uint32_t latency_us;		/* a moving average; 0: unknown */
+	unsigned in_flight;
+	bool edns;			/* asked with EDNS */
+	uint64_t asked, answers, servfail, refused, timeouts, network, untrusted;
+	char why[192];			/* of the last attempt that went wrong; "" when none did */
+	uint64_t why_s;			/* so long ago */
+};
+
+struct control_upstreams {
+	enum config_strategy strategy;
+	unsigned in_flight;		/* questions */
+	unsigned in_flight_max;
+	unsigned server_in_flight_max;
+	unsigned count;
+	struct control_upstream at[CONFIG_SERVERS_ALL];
+};
+
+/* The servers in the order of the file: servers, fallback, routes; each once. */
+int control_upstreams(struct control *c, struct control_upstreams *ret);
 
 struct control_stats {
 	struct mr_stats kern;

@@ -53,13 +53,16 @@ int fetch_open(struct control *c, struct err_at *reterr)
 /* Whom names of lists' hosts are asked of. */
 static unsigned servers(const struct config *config, struct addr *to)
 {
-	const struct config_addrs *from = config->upstreams_bootstrap.count ? &config->upstreams_bootstrap :
-									      &config->upstreams_servers;
-	unsigned i;
+	const struct config_addrs *from = &config->upstreams_bootstrap;
+	const struct config_servers *s = &config->upstreams_servers;
+	unsigned i, n = 0;
 
-	for (i = 0; i < from->count && i < LISTS_SERVERS_MAX; i++)
-		to[i] = from->at[i];
-	return i;
+	for (i = 0; i < from->count && n < LISTS_SERVERS_MAX; i++)
+		to[n++] = from->at[i];
+	for (i = 0; !from->count && i < s->count && n < LISTS_SERVERS_MAX; i++)
+		if (s->at[i].at.literal && s->at[i].at.scheme <= ENDPOINT_TCP)
+			to[n++] = s->at[i].at.addr;
+	return n;
 }
 
 int fetch_want(struct control *c, const struct config *config, struct err_at *reterr)

@@ -12,17 +12,20 @@
 #include <stdatomic.h>
 #include "control/control.h"
 #include "lists/lists.h"
+#include "net/change.h"
 #include "net/neigh.h"
 #include "policy/compile.h"
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
 #include "server/server.h"
 #include "store/state.h"
+#include "upstream/pool.h"
 
 #define CONTROL_TAILS_MAX   8
 #define SOURCE_NAME_MAX     96
 
 struct call;
+struct names;
 struct wire;
 
 /* What a look at one list came to. */
@@ -101,6 +104,10 @@ struct control {
 	struct wire *wire;		/* one for each worker */
 	unsigned workers;
 	struct snapshot *snapshot;	/* in force; a reference */
+	struct upstream_pool *pool;	/* the servers of that; a reference, NULL: no forwarding */
+	struct names *names;		/* those of them that are resolved; NULL: all are addresses */
+	struct change *change;		/* NULL: changes of addresses and routes are not heard of */
+	struct addr source[UPSTREAM_SERVERS_MAX];	/* whence we ask each server */
 	struct list_state *lists;	/* one for each of the configuration's lists */
 	uint64_t filter_asked, filter_untold;
 	const struct rules *patterns;	/* whose count of names with too many steps has been told */
@@ -169,6 +176,37 @@ int state_secret(const char *folder, uid_t uid, gid_t gid, struct mr_secret *ret
  * an address that we listen on.
  */
 int servers_resolve(struct config *config, const char *resolv_conf, struct err_at *reterr);
+
+/* ---- upstreams.c ---- */
+
+/**
+ * Put the servers of @config in force for workers that ask for c->pool from now on; @before is what was in force.
+ *
+ * Without memory the servers from before stay, with a line in the log.
+ */
+void upstreams_apply(struct control *c, const struct config *config, const struct config *before);
+
+/* Follow changes of the network. */
+void upstreams_watch(struct control *c);
+
+/* The loop must turn once.  Callable twice. */
+void upstreams_close(struct control *c);
+
+/* ---- names.c: where servers are that are given by their names ---- */
+
+/**
+ * Resolve the names of c->pool's servers by the servers of upstreams.bootstrap,
+ * and again when their times to live are over.
+ *
+ * @ret  NULL when all are addresses
+ */
+int names_new(struct control *c, const struct config *config, struct names **ret);
+
+/* Try those at once that have no address. */
+void names_retry(struct names *n);
+
+/* The loop must turn once for the memory to go.  Takes NULL. */
+void names_free(struct names *n);
 
 /* ---- effective.c: file and state, merged ---- */
 
@@ -409,6 +447,9 @@ void wire_snapshot(struct control *c, struct snapshot *s);
 
 /* Wait until no worker is in the middle of a query: what one had taken out of the cache has been published or dropped. */
 void wire_settle(struct control *c);
+
+/* Tell all workers that the ways to these servers are other ones, a bit each (upstream_moved()). */
+void wire_moved(struct control *c, uint64_t servers);
 
 /* Renew an answer on some worker. */
 void wire_refresh(struct control *c, const struct dns_key *key);

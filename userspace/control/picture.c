@@ -7,7 +7,7 @@
 #include "base/process.h"
 #include "control/internal.h"
 
-_Static_assert(CONFIG_LISTEN_MAX <= CONFIG_ADDRS_MAX && CONFIG_SERVERS_MAX <= CONFIG_ADDRS_MAX, "all of them are shown");
+_Static_assert(CONFIG_LISTEN_MAX <= CONFIG_ADDRS_MAX, "all of them are shown");
 
 static unsigned count_made(const struct config *f)
 {
@@ -79,6 +79,7 @@ static int make_status(struct control *c, void *arg)
 {
 	const struct config *f = c->snapshot->config;
 	struct control_status *s = arg;
+	unsigned i;
 
 	memset(s, 0, sizeof(*s));
 	snprintf(s->version, sizeof(s->version), "%s", MR_VERSION);
@@ -90,7 +91,8 @@ static int make_status(struct control *c, void *arg)
 	s->listens = c->listen.count;
 	memcpy(s->listen, c->listen.at, s->listens * sizeof(s->listen[0]));
 	s->servers = f->upstreams_servers.count;
-	memcpy(s->server, f->upstreams_servers.at, s->servers * sizeof(s->server[0]));
+	for (i = 0; i < s->servers; i++)
+		endpoint_text(&f->upstreams_servers.at[i].at, s->server[i], sizeof(s->server[i]));
 	kern_status(c->kern, &s->kern);
 	s->filter_entries = c->snapshot->judge.filter.unit->entries;
 	s->filter_asked = c->filter_asked;

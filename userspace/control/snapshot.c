@@ -13,7 +13,7 @@ static void derive(struct snapshot *s)
 {
 	const struct config *f = s->config;
 
-	s->udp.recursion = f->upstreams_servers.count > 0;
+	s->udp.recursion = f->upstreams_servers.count || f->upstreams_routes.count;
 	s->udp.udp_max = MR_EDNS_SIZE;
 	s->tcp = s->udp;
 	s->tcp.stream = true;
@@ -40,6 +40,8 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
 	err = clients_make(c, s, reterr);
 	if (!err)
 		err = clients_name(s);
+	if (!err)
+		err = snapshot_names(s);
 	if (err) {
 		snapshot_unref(s);
 		return err;
@@ -104,6 +106,7 @@ static void hand_over(struct control *c, struct snapshot *s)
 	struct snapshot *old = c->snapshot;
 
 	kern_clients_publish(c->kern, s->clients);
+	upstreams_apply(c, s->config, old ? old->config : NULL);
 	c->snapshot = s;
 	wire_snapshot(c, s);
 	snapshot_unref(old);

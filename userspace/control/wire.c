@@ -13,13 +13,13 @@
 #include "base/clock.h"
 #include "control/internal.h"
 #include "net/udp.h"
-#include "upstream/upstream.h"
 
 #define DRAIN_MS 2000			/* that running queries have at the end */
 
 struct wire_upstream {
 	struct wire_upstream *next;
 	struct upstream *up;
+	struct upstream_pool *pool;	/* the one it asks; its reference keeps the address from being another pool's */
 	unsigned requests;		/* under way */
 };
 
@@ -46,6 +46,7 @@ static void on_response(struct upstream_request *up, int err, const uint8_t *msg
 	struct wire_upstream *u = r->of;
 	struct query *q = r->query;
 
+	q->upstream_trusted = up->trusted;
 	/* The query, and the request in its arena, may be gone after this. */
 	query_upstream_done(q, err, msg, size, up->server, clock_coarse_ns());
 	u->requests--;
@@ -65,25 +66,14 @@ static int ask(void *ctx, struct query *q)
 	r->up.key = &q->key;
 	r->up.done = on_response;
 	r->up.arg = r;
+	r->up.ecs = q->ecs;
+	r->up.ecs_len = q->ecs_len;
 	r->of = w->upstream;
 	r->query = q;
 	err = upstream_ask(w->upstream->up, &r->up);
 	if (!err)
 		w->upstream->requests++;
 	return err;
-}
-
-static bool same_servers(const struct config *a, const struct config *b)
-{
-	unsigned i;
-
-	if (!a || a->upstreams_timeout_ms != b->upstreams_timeout_ms ||
-	    a->upstreams_servers.count != b->upstreams_servers.count)
-		return false;
-	for (i = 0; i < a->upstreams_servers.count; i++)
-		if (!addr_same(&a->upstreams_servers.at[i], &b->upstreams_servers.at[i]))
-			return false;
-	return true;
 }
 
 static void retire(struct wire *w)
@@ -111,22 +101,24 @@ static void reap(struct wire *w)
 	}
 }
 
-static int renew_upstream(struct wire *w, const struct config *config)
+/* Ask the servers of the control's pool from now on. */
+static int renew_upstream(struct wire *w)
 {
-	struct upstream_opts o = { .timeout_ms = config->upstreams_timeout_ms };
+	struct upstream_pool *pool = w->control->pool;
 	struct wire_upstream *u;
 	int err;
 
-	if (!config->upstreams_servers.count) {
+	if (pool == (w->upstream ? w->upstream->pool : NULL))
+		return 0;
+	if (!pool) {
 		retire(w);
 		return 0;
 	}
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	o.count = config->upstreams_servers.count;
-	memcpy(o.servers, config->upstreams_servers.at, o.count * sizeof(o.servers[0]));
-	err = upstream_new(w->loop, &o, &u->up);
+	u->pool = pool;
+	err = upstream_open(w->loop, pool, &u->up);
 	if (err) {
 		free(u);
 		return err;
@@ -215,7 +207,7 @@ static int on_start(void *arg, unsigned index, struct worker *worker, uv_loop_t 
 	err = resolver_init(r);
 	if (err)
 		return err;
-	err = renew_upstream(w, c->snapshot->config);
+	err = renew_upstream(w);
 	if (err)
 		return err;
 	resolver_set_snapshot(r, snapshot_ref(c->snapshot));
@@ -360,11 +352,9 @@ static void take_snapshot(struct wire_call *call)
 {
 	struct hand_over *h = (struct hand_over *)call;
 	struct wire *w = call->resolver->owner;
-	const struct config *old = w->resolver.snapshot->config;
 
 	/* Without memory for another set of servers the worker goes on asking the old ones. */
-	if (!same_servers(old, h->snapshot->config))
-		renew_upstream(w, h->snapshot->config);
+	renew_upstream(w);
 	resolver_set_snapshot(call->resolver, snapshot_ref(h->snapshot));
 	sem_post(h->taken);
 }
@@ -390,6 +380,44 @@ void wire_snapshot(struct control *c, struct snapshot *s)
 void wire_settle(struct control *c)
 {
 	wire_snapshot(c, c->snapshot);
+}
+
+/* ---- ways to servers ---- */
+
+struct moved {
+	struct wire_call call;
+	uint64_t servers;
+	struct upstream_pool *pool;	/* whose numbers those are; a reference */
+};
+
+static void run_moved(struct wire_call *call)
+{
+	struct moved *m = (struct moved *)call;
+	struct wire *w = call->resolver->owner;
+
+	if (w->upstream && w->upstream->pool == m->pool)
+		upstream_moved(w->upstream->up, m->servers);
+	upstream_pool_unref(m->pool);
+	free(m);
+}
+
+void wire_moved(struct control *c, uint64_t servers)
+{
+	struct moved *m;
+	unsigned i;
+
+	for (i = 0; c->wire && i < c->workers; i++) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return;		/* connections that are dead are found to be so, only later */
+		m->call.run = run_moved;
+		m->servers = servers;
+		m->pool = upstream_pool_ref(c->pool);
+		if (wire_call(c, i, &m->call))
+			continue;
+		upstream_pool_unref(m->pool);
+		free(m);
+	}
 }
 
 /* ---- refreshes ---- */

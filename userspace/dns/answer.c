@@ -124,6 +124,7 @@ struct body_facts {
 	uint16_t ttls;
 	uint32_t ttl;
 	bool chain;
+	bool dnssec;
 	bool found;			/* a record of the type asked for */
 };
 
@@ -133,6 +134,7 @@ static void note_record(struct body_facts *f, const struct dns_key *key, const u
 	f->ttl_at[f->ttls++] = (uint16_t)(rr->rdata - 6 - body);
 	if (rr->ttl < f->ttl)
 		f->ttl = rr->ttl;
+	f->dnssec |= dns_type_is_dnssec(rr->type, key->qtype);
 	if (rr->section != DNS_ANSWER)
 		return;
 	f->chain |= dns_record_leads(msg, rr->type, rr->rdata, rr->rdata_len);
@@ -152,7 +154,7 @@ static int walk_body(const uint8_t *msg, size_t size, const struct dns_key *key,
 	body = r.at;
 	f->ttls = 0;
 	f->ttl = UINT32_MAX;
-	f->chain = f->found = false;
+	f->chain = f->dnssec = f->found = false;
 	while ((err = dns_rr_next(&r, &rr)) > 0)
 		note_record(f, key, msg, &rr, body);
 	if (!err && r.at != size)
@@ -191,6 +193,7 @@ int dns_answer_from_body(const struct dns_key *key, uint16_t rcode, const uint8_
 	a->answers = answers;
 	a->authorities = authorities;
 	a->chain = f->chain;
+	a->dnssec = f->dnssec;
 	a->negative = rcode == DNS_NXDOMAIN || (rcode == DNS_NOERROR && !f->found);
 	a->ttl = f->ttls ? f->ttl : 0;
 	*ret = a;

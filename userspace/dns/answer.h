@@ -46,6 +46,7 @@ struct dns_answer {
 	bool ad : 1;
 	bool negative : 1;		/* NXDOMAIN or NODATA */
 	bool chain : 1;			/* it leads to other names: by a CNAME, DNAME, or the target of an SVCB or HTTPS */
+	bool dnssec : 1;		/* it has signatures or proofs that were not asked for by their type */
 	bool local : 1;			/* from a local zone: TTLs do not age */
 	uint16_t rcode;
 	int16_t ede;			/* enum dns_ede or DNS_EDE_NONE */
@@ -84,9 +85,9 @@ struct dns_ttl_limits {
  *
  * Names are compressed anew against the question; records of another class,
  * OPT and the additional section are left out; the authority section is kept
- * for negative answers (SOA; with DO also NSEC, NSEC3, RRSIG) and, with DO,
- * for wildcard proofs; NS sets are not (minimal answers).  Records that are
- * not on the CNAME chain from the question are left out (RFC 2181 section 5.4.1).
+ * for negative answers (SOA) and for proofs (NSEC, NSEC3), all with their
+ * signatures: dns_answer_form() is what clients get of them; NS sets are not
+ * (minimal answers).  Records that are not on the CNAME chain from the question are left out (RFC 2181 section 5.4.1).
  * Every TTL is bent to the limits; a negative answer lives min(SOA TTL, SOA
  * MINIMUM, negative_max) and without SOA gets ttl 0 (RFC 2308 section 5).
  * A response with another rcode makes an answer without records, which lives
@@ -102,6 +103,17 @@ struct dns_ttl_limits {
  */
 int dns_answer_from_response(const uint8_t *msg, size_t size, const struct dns_key *key,
 			     const struct dns_ttl_limits *limits, uint64_t now_ns, struct dns_answer **ret);
+
+/**
+ * Make the form of @a for clients who set DO, or for those who did not.
+ *
+ * With DNS_KEY_DO in @bits it is a copy, without it signatures and proofs are
+ * taken out unless they were asked for by their type (RFC 4035 section 3.2.1).
+ * The key of the form has @bits, the rest is as in @a.
+ *
+ * Returns 0 with one reference in @ret; -ENOMEM; -EBADMSG for a body that does not parse.
+ */
+int dns_answer_form(const struct dns_answer *a, uint8_t bits, struct dns_answer **ret);
 
 /**
  * Make an answer without records: a failure or a refusal.

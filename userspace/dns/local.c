@@ -20,6 +20,7 @@ struct making {
 	uint16_t authorities;
 	uint32_t ttl;			/* the smallest */
 	bool chain;
+	bool dnssec;
 	bool found;			/* a record of the type asked for */
 };
 
@@ -40,6 +41,7 @@ static int add(struct making *m, const struct dns_key *key, const uint8_t *msg, 
 		return err;
 	if (rr->ttl < m->ttl)
 		m->ttl = rr->ttl;
+	m->dnssec |= dns_type_is_dnssec(rr->type, key->qtype);
 	if (rr->section == DNS_AUTHORITY) {
 		m->authorities++;
 		return 0;
@@ -50,15 +52,21 @@ static int add(struct making *m, const struct dns_key *key, const uint8_t *msg, 
 	return 0;
 }
 
-/* A record of ours: @rdata is whole and stands alone. */
+/* A record of ours: its data is whole and stands alone. */
+static int add_at(struct making *m, const struct dns_key *key, const uint8_t *owner, uint16_t owner_len,
+		  enum dns_section section, const struct dns_record *r, uint32_t ttl)
+{
+	struct dns_rr rr = { .section = section, .type = r->type, .class = DNS_IN, .ttl = ttl, .rdata = 0,
+			     .rdata_len = r->rdata_len, .owner_len = owner_len };
+
+	memcpy(rr.owner, owner, owner_len);
+	return add(m, key, r->rdata, r->rdata_len, &rr);
+}
+
 static int add_own(struct making *m, const struct dns_key *key, enum dns_section section, uint16_t type,
 		   const uint8_t *rdata, uint16_t len, uint32_t ttl)
 {
-	struct dns_rr rr = { .section = section, .type = type, .class = DNS_IN, .ttl = ttl, .rdata = 0, .rdata_len = len,
-			     .owner_len = key->name_len };
-
-	memcpy(rr.owner, key->name, key->name_len);
-	return add(m, key, rdata, len, &rr);
+	return add_at(m, key, key->name, key->name_len, section, &(struct dns_record){ type, len, rdata }, ttl);
 }
 
 static int finish(struct making *m, const struct dns_key *key, uint16_t rcode, uint64_t born_ns,
@@ -72,6 +80,7 @@ static int finish(struct making *m, const struct dns_key *key, uint16_t rcode, u
 	a->answers = m->answers;
 	a->authorities = m->authorities;
 	a->chain = m->chain;
+	a->dnssec = m->dnssec;
 	a->negative = rcode == DNS_NXDOMAIN || (rcode == DNS_NOERROR && !m->found);
 	a->ttl = b->ttls ? m->ttl : 0;
 	*ret = a;
@@ -108,9 +117,65 @@ int dns_answer_local(const struct dns_key *key, uint16_t rcode, const struct dns
 	return err;
 }
 
+/* ---- zones of ours ---- */
+
+uint16_t dns_zone_soa(const uint8_t *zone, uint8_t ret[DNS_SOA_MAX])
+{
+	static const uint8_t mail[] = "\6nobody\7invalid";
+	static const uint32_t number[] = { 1, 3600, 1200, 604800, 10800 };
+	size_t len = (size_t)dns_name_len(zone, DNS_NAME_MAX);
+	unsigned i;
+
+	memcpy(ret, zone, len);
+	memcpy(ret + len, mail, sizeof(mail));
+	len += sizeof(mail);
+	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++, len += 4)
+		dns_put32(ret + len, number[i]);
+	return (uint16_t)len;
+}
+
+int dns_answer_of_zone(const struct dns_key *key, const uint8_t *zone, uint16_t rcode, const struct dns_record *record,
+		       uint32_t ttl, uint32_t negative, uint64_t now_ns, struct dns_answer **ret)
+{
+	uint8_t rdata[DNS_SOA_MAX];
+	struct dns_record soa = { .type = DNS_SOA, .rdata = rdata };
+	struct making m;
+	int err = begin(&m, key);
+
+	if (!err && record)
+		err = add_own(&m, key, DNS_ANSWER, record->type, record->rdata, record->rdata_len, ttl);
+	if (!err && !record) {
+		soa.rdata_len = dns_zone_soa(zone, rdata);
+		err = add_at(&m, key, zone, (uint16_t)dns_name_len(zone, DNS_NAME_MAX), DNS_AUTHORITY, &soa, negative);
+	}
+	if (!err)
+		err = finish(&m, key, rcode, now_ns, ret);
+	if (!err)
+		(*ret)->aa = true;
+	free(m.build);
+	return err;
+}
+
+int dns_answer_chaos(const struct dns_key *key, const char *text, uint64_t now_ns, struct dns_answer **ret)
+{
+	uint8_t body[DNS_RR_FIXED + 2 + 256] = { 0xc0, 0x0c, 0, DNS_TXT, 0, DNS_CH };
+	size_t len = strlen(text);
+	int err;
+
+	if (len > 255)
+		return -EMSGSIZE;
+	dns_put16(body + 10, (uint16_t)(len + 1));
+	body[12] = (uint8_t)len;
+	memcpy(body + 13, text, len);
+	err = dns_answer_from_body(key, DNS_NOERROR, body, (uint16_t)(13 + len), 1, 0, now_ns, ret);
+	if (!err)
+		(*ret)->aa = true;
+	return err;
+}
+
 /* ---- aliases ---- */
 
-static int add_all(struct making *m, const struct dns_key *key, const struct dns_answer *of)
+static int add_all(struct making *m, const struct dns_key *key, const struct dns_answer *of, bool plain)
 {
 	size_t size = dns_answer_message_size(of);
 	uint8_t *msg = malloc(size);
@@ -126,7 +191,7 @@ static int add_all(struct making *m, const struct dns_key *key, const struct dns
 		err = dns_rr_next(&r, &rr);
 		if (err <= 0)
 			break;
-		err = add(m, key, msg, size, &rr);
+		err = plain && dns_type_is_dnssec(rr.type, key->qtype) ? 0 : add(m, key, msg, size, &rr);
 	}
 	free(msg);
 	return err;
@@ -153,9 +218,59 @@ int dns_answer_alias(const struct dns_key *key, const uint8_t *target, uint16_t 
 		err = add_own(&m, key, DNS_ANSWER, DNS_CNAME, target, target_len,
 			      ttl + (of ? dns_answer_age(of, now_ns) : 0));
 	if (!err && of)
-		err = add_all(&m, key, of);
+		err = add_all(&m, key, of, false);
 	if (!err)
 		err = finish(&m, key, of ? of->rcode : DNS_NOERROR, of ? of->born_ns : now_ns, ret);
+	free(m.build);
+	return err;
+}
+
+/* ---- forms ---- */
+
+/* All but the records. */
+static void take_facts(struct dns_answer *to, const struct dns_answer *a)
+{
+	to->asked = a->asked;
+	to->ttl = a->ttl;
+	to->aa = a->aa;
+	to->ad = a->ad;
+	to->negative = a->negative;
+	to->chain = a->chain;
+	to->local = a->local;
+	to->ede = a->ede;
+}
+
+static int copy(const struct dns_answer *a, const struct dns_key *key, struct dns_answer **ret)
+{
+	struct dns_answer *to = dns_answer_alloc(key, a->rcode, a->body, a->body_len, dns_answer_ttls(a), a->ttls, a->born_ns);
+
+	if (!to)
+		return -ENOMEM;
+	to->answers = a->answers;
+	to->authorities = a->authorities;
+	to->dnssec = a->dnssec;
+	take_facts(to, a);
+	*ret = to;
+	return 0;
+}
+
+int dns_answer_form(const struct dns_answer *a, uint8_t bits, struct dns_answer **ret)
+{
+	struct dns_key key;
+	struct making m;
+	int err;
+
+	dns_answer_key(a, &key);
+	key.bits = bits;
+	if (bits & DNS_KEY_DO || !a->dnssec)
+		return copy(a, &key, ret);
+	err = begin(&m, &key);
+	if (!err)
+		err = add_all(&m, &key, a, true);
+	if (!err)
+		err = finish(&m, &key, a->rcode, a->born_ns, ret);
+	if (!err)
+		take_facts(*ret, a);
 	free(m.build);
 	return err;
 }

@@ -47,7 +47,10 @@ enum dns_ede {
 	DNS_EDE_NONE = -1, DNS_EDE_OTHER = 0, DNS_EDE_STALE = 3, DNS_EDE_CACHED_ERROR = 13, DNS_EDE_NOT_READY = 14,
 	DNS_EDE_BLOCKED = 15, DNS_EDE_PROHIBITED = 18, DNS_EDE_NOT_AUTHORITATIVE = 20, DNS_EDE_NOT_SUPPORTED = 21,
 	DNS_EDE_NO_REACHABLE = 22, DNS_EDE_NETWORK = 23,
+	/* with a text, whose number stands above the code */
+	DNS_EDE_REBINDING = 1 << 8 | DNS_EDE_BLOCKED,
 };
+#define DNS_EDE_CODE(ede) ((ede) & 0xff)
 
 /* The EDNS part of a query (RFC 6891). */
 struct dns_edns {

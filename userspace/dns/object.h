@@ -25,6 +25,12 @@ struct dns_answer *dns_answer_alloc(const struct dns_key *key, uint16_t rcode, c
 size_t dns_answer_message_size(const struct dns_answer *a);
 void dns_answer_message(const struct dns_answer *a, uint8_t *msg);
 
+/* Whether a record of that type is for those alone who set DO or asked for the type, for dns_answer.dnssec. */
+static inline bool dns_type_is_dnssec(uint16_t type, uint16_t qtype)
+{
+	return (type == DNS_RRSIG || type == DNS_NSEC || type == DNS_NSEC3) && type != qtype;
+}
+
 /* Whether a record of the answer section of @msg leads to another name, for dns_answer.chain. */
 bool dns_record_leads(const uint8_t *msg, uint16_t type, size_t rdata, uint16_t len);
 

@@ -43,22 +43,33 @@ static void put_header(struct writer *w, uint16_t id, uint16_t flags, unsigned q
 	put(w, h, sizeof(h));
 }
 
+/* Of DNS_EDE_REBINDING and its like, by their numbers. */
+static const char *const ede_texts[] = { "", "private address for a public name" };
+
+static const char *ede_text(int ede)
+{
+	return ede == DNS_EDE_NONE ? "" : ede_texts[(unsigned)(ede >> 8) % (sizeof(ede_texts) / sizeof(ede_texts[0]))];
+}
+
 static void put_opt(struct writer *w, bool dnssec_ok, uint16_t rcode, int ede)
 {
+	size_t text = strlen(ede_text(ede));
 	struct mr_opt opt = {
 		.type = __builtin_bswap16(DNS_OPT), .size = __builtin_bswap16(MR_EDNS_SIZE),
 		.rcode_high = (uint8_t)(rcode >> 4), .flags = dnssec_ok ? __builtin_bswap16(0x8000) : 0,
 	};
 	struct mr_opt_ede option = {
-		.code = __builtin_bswap16(15), .len = __builtin_bswap16(sizeof(option.info)),
-		.info = __builtin_bswap16((uint16_t)ede),
+		.code = __builtin_bswap16(15), .len = __builtin_bswap16((uint16_t)(sizeof(option.info) + text)),
+		.info = __builtin_bswap16((uint16_t)DNS_EDE_CODE(ede)),
 	};
 
 	if (ede != DNS_EDE_NONE)
-		opt.rdlen = __builtin_bswap16(sizeof(option));
+		opt.rdlen = __builtin_bswap16((uint16_t)(sizeof(option) + text));
 	put(w, &opt, sizeof(opt));
-	if (ede != DNS_EDE_NONE)
-		put(w, &option, sizeof(option));
+	if (ede == DNS_EDE_NONE)
+		return;
+	put(w, &option, sizeof(option));
+	put(w, ede_text(ede), text);
 }
 
 /* The extended error of an answer. */
@@ -91,7 +102,7 @@ static size_t said_len(const struct dns_query *q, const struct said *s)
 		return 0;
 	if (s->text)
 		return 8 + s->text->len;
-	return sizeof(struct mr_opt) + (s->ede != DNS_EDE_NONE ? sizeof(struct mr_opt_ede) : 0);
+	return sizeof(struct mr_opt) + (s->ede != DNS_EDE_NONE ? sizeof(struct mr_opt_ede) + strlen(ede_text(s->ede)) : 0);
 }
 
 /* What a blocked answer says of itself: any client takes one with a text (maps/block.h). */

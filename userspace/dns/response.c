@@ -16,6 +16,9 @@
 #include "dns/wire.h"
 
 #define LINKS_MAX 16			/* CNAMEs in a row; more is taken for a loop */
+#define ZONES_MAX 8			/* that a chain leads through and that prove something */
+#define PROOFS_MAX 64			/* records of them; a proof of nonexistence needs three, each with its signatures */
+#define SIGNER_AT 18			/* in the data of an RRSIG (RFC 4034 section 3.1) */
 #define SOA_FIXED 20			/* the five numbers behind its names */
 
 /* A record of the response, by where it stands. */
@@ -31,11 +34,17 @@ struct entry {
 	bool picked;
 };
 
+/* Where the chain leads through; kept apart, since it need not be cleared. */
+struct way {
+	uint8_t link[LINKS_MAX + 2][DNS_NAME_MAX];	/* the question, and the targets */
+	uint8_t zone[ZONES_MAX][DNS_NAME_MAX];	/* that links are in, as signatures over proofs have them */
+};
+
 struct pick {
 	const uint8_t *msg;
 	size_t size;
 	const struct dns_key *key;
-	bool dnssec;
+	bool dnssec;			/* signatures or proofs have been picked */
 	struct entry *entry;
 	unsigned entries;
 	uint16_t *order;		/* the records picked, as they will be written */
@@ -43,6 +52,9 @@ struct pick {
 	unsigned answers;		/* of them, in the answer section */
 	uint8_t name[DNS_NAME_MAX];	/* the end of the chain so far */
 	struct dns_cut cut;		/* of it */
+	struct way *way;
+	unsigned links;			/* of it */
+	unsigned zones;
 	bool found;			/* the type asked for is there */
 	bool chain;
 	bool soa;
@@ -113,6 +125,7 @@ static void pick_entry(struct pick *p, unsigned i)
 		return;
 	e->picked = true;
 	p->order[p->picked++] = (uint16_t)i;
+	p->dnssec |= dns_type_is_dnssec(e->type, p->key->qtype);
 	if (e->section != DNS_ANSWER)
 		return;
 	p->answers++;
@@ -139,8 +152,6 @@ static void pick_signatures(struct pick *p, const struct entry *like)
 	uint8_t a[DNS_NAME_MAX], b[DNS_NAME_MAX];
 	unsigned i;
 
-	if (!p->dnssec)
-		return;
 	owner_of(p, like, a);
 	for (i = 0; i < p->entries; i++) {
 		const struct entry *e = &p->entry[i];
@@ -215,6 +226,14 @@ static int target_of(const struct pick *p, const struct entry *e, uint8_t ret[DN
 	return len < 0 || next != e->rdata + e->rdata_len ? -EBADMSG : 0;
 }
 
+static void go_to(struct pick *p, const uint8_t *name)
+{
+	memcpy(p->name, name, (size_t)dns_name_len(name, DNS_NAME_MAX));
+	dns_name_cut(p->name, &p->cut);
+	if (p->links < LINKS_MAX + 2)
+		memcpy(p->way->link[p->links++], p->name, sizeof(p->name));
+}
+
 /* Take one CNAME, and the DNAME behind it, and go where it points. */
 static int follow_link(struct pick *p)
 {
@@ -237,8 +256,7 @@ static int follow_link(struct pick *p)
 	}
 	pick_entry(p, (unsigned)(cname - p->entry));
 	pick_signatures(p, cname);
-	memcpy(p->name, target, sizeof(target));
-	dns_name_cut(p->name, &p->cut);
+	go_to(p, target);
 	return 0;
 }
 
@@ -247,8 +265,7 @@ static int pick_answer(struct pick *p)
 	unsigned links;
 	int err;
 
-	memcpy(p->name, p->key->name, p->key->name_len);
-	dns_name_cut(p->name, &p->cut);
+	go_to(p, p->key->name);
 	for (links = 0; links <= LINKS_MAX; links++) {
 		p->found = pick_asked(p);
 		if (p->found)
@@ -260,26 +277,81 @@ static int pick_answer(struct pick *p)
 	return -EBADMSG;
 }
 
-/* The SOA of a negative answer, and with DO the proofs (RFC 4035 section 3.1.3). */
+static bool is_proof(const struct entry *e)
+{
+	uint16_t type = e->type == DNS_RRSIG ? e->covers : e->type;
+
+	return e->section == DNS_AUTHORITY && (type == DNS_NSEC || type == DNS_NSEC3);
+}
+
+static bool is_above_link(const struct pick *p, const uint8_t *zone)
+{
+	unsigned i;
+
+	for (i = 0; i < p->links; i++)
+		if (dns_name_is_in(p->way->link[i], zone))
+			return true;
+	return false;
+}
+
+static bool is_in_zone(const struct pick *p, const uint8_t *name)
+{
+	unsigned i;
+
+	for (i = 0; i < p->zones; i++)
+		if (dns_name_is_in(name, p->way->zone[i]))
+			return true;
+	return false;
+}
+
+/* The zones that have something to prove here are those that signed it, if the chain leads through them. */
+static void find_zones(struct pick *p)
+{
+	uint8_t signer[DNS_NAME_MAX];
+	unsigned i;
+
+	for (i = 0; i < p->entries && p->zones < ZONES_MAX; i++) {
+		struct entry *e = &p->entry[i];
+
+		if (e->type != DNS_RRSIG || !is_proof(e) || e->rdata_len <= SIGNER_AT ||
+		    dns_name_expand(p->msg, e->rdata + e->rdata_len, e->rdata + SIGNER_AT, signer, NULL) < 0)
+			continue;
+		if (is_above_link(p, signer) && !is_in_zone(p, signer))
+			memcpy(p->way->zone[p->zones++], signer, sizeof(signer));
+	}
+}
+
+/* Proofs of others than these zones, and unsigned ones, are none (RFC 4035 section 3.1.3). */
+static void pick_proofs(struct pick *p)
+{
+	uint8_t owner[DNS_NAME_MAX];
+	unsigned i, count = 0;
+
+	find_zones(p);
+	for (i = 0; i < p->entries && p->zones && count < PROOFS_MAX; i++) {
+		if (!is_proof(&p->entry[i]) || !is_in_zone(p, owner_of(p, &p->entry[i], owner)))
+			continue;
+		pick_entry(p, i);
+		count++;
+	}
+}
+
+/* The SOA of a negative answer, and with DO the proofs; of a zone that the chain's end is not in, nothing is believed. */
 static void pick_authority(struct pick *p)
 {
 	uint8_t owner[DNS_NAME_MAX];
 	unsigned i;
 
-	for (i = 0; i < p->entries; i++) {
+	for (i = 0; i < p->entries && !p->found && !p->soa; i++) {
 		struct entry *e = &p->entry[i];
 
-		if (e->section != DNS_AUTHORITY)
+		if (e->section != DNS_AUTHORITY || e->type != DNS_SOA || !dns_name_is_in(p->name, owner_of(p, e, owner)))
 			continue;
-		if (e->type == DNS_SOA && !p->found && !p->soa && dns_name_is_in(p->name, owner_of(p, e, owner))) {
-			p->soa = true;
-			pick_entry(p, i);
-			pick_signatures(p, e);
-		}
-		if (p->dnssec && (e->type == DNS_NSEC || e->type == DNS_NSEC3 ||
-				  (e->type == DNS_RRSIG && (e->covers == DNS_NSEC || e->covers == DNS_NSEC3))))
-			pick_entry(p, i);
+		p->soa = true;
+		pick_entry(p, i);
+		pick_signatures(p, e);
 	}
+	pick_proofs(p);
 }
 
 /* ---- the answer --------------------------------------------------------- */
@@ -349,6 +421,7 @@ static int build(const struct pick *p, uint16_t rcode, const struct dns_ttl_limi
 	a->authorities = (uint16_t)(p->picked - p->answers);
 	a->negative = !p->found;
 	a->chain = p->chain;
+	a->dnssec = p->dnssec;
 	a->ttl = ttl;
 	*ret = a;
 out:
@@ -380,7 +453,8 @@ static bool answers_key(const struct dns_response *r, const struct dns_key *key)
 int dns_answer_from_response(const uint8_t *msg, size_t size, const struct dns_key *key,
 			     const struct dns_ttl_limits *limits, uint64_t now_ns, struct dns_answer **ret)
 {
-	struct pick p = { .msg = msg, .size = size, .key = key, .dnssec = key->bits & DNS_KEY_DO };
+	struct way way;
+	struct pick p = { .msg = msg, .size = size, .key = key, .way = &way };
 	struct dns_response r;
 	uint16_t rcode;
 	int err;

@@ -92,3 +92,25 @@ int sock_bind_random(int fd, const struct addr *server)
 	}
 	return 0;
 }
+
+int sock_source(const struct addr *peer, struct addr *ret)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = addr_to_sockaddr(peer, &ss);
+	int fd, err;
+
+	err = sock_new(peer, SOCK_DGRAM, &fd);
+	if (err)
+		return err;
+	if (connect(fd, (struct sockaddr *)&ss, len))
+		err = -errno;
+	len = sizeof(ss);
+	if (!err && getsockname(fd, (struct sockaddr *)&ss, &len))
+		err = -errno;
+	close(fd);
+	if (err)
+		return err;
+	addr_from_sockaddr((struct sockaddr *)&ss, ret);
+	ret->port = 0;
+	return 0;
+}

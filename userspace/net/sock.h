@@ -38,4 +38,11 @@ int sock_bind(const struct addr *a, int type, int *ret_fd, struct addr *ret_boun
  */
 int sock_bind_random(int fd, const struct addr *server);
 
+/**
+ * Which of our addresses packets to @peer leave from now; nothing is sent.
+ *
+ * Returns 0 with it in @ret (port 0), or a negative errno: -ENETUNREACH ...
+ */
+int sock_source(const struct addr *peer, struct addr *ret);
+
 #endif

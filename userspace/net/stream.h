@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream.h - DNS messages over TCP: two octets of length in front of each
- * (RFC 1035 section 4.2.2), any number on one connection (RFC 7766).
+ * (RFC 1035 section 4.2.2), any number on one connection (RFC 7766); over TLS
+ * as well (RFC 7858); or plain octets, for protocols that frame by themselves.
  *
  * Embedded in its owner, which sets the callbacks and frees the memory in
  * closed().  Input waits in a buffer only while a message is incomplete or
@@ -22,6 +23,7 @@
 #include <stdint.h>
 #include <uv.h>
 #include "base/addr.h"
+#include "net/tls.h"
 
 #define STREAM_MESSAGE_MAX 65535
 #define STREAM_OUT_MAX     (512 * 1024)
@@ -40,6 +42,10 @@ struct stream {
 	size_t sending_len;
 	bool paused;
 	bool closing;
+	bool shaking;			/* connected, and TLS's handshake is not over */
+	/* set by the owner before stream_init(); all 0: messages, in clear */
+	bool octets;			/* message() gets octets as they come, and sends go out as they are */
+	struct tls *tls;		/* the stream's from stream_init() on; NULL: in clear */
 	/* its own */
 	uv_tcp_t tcp;
 	uv_connect_t connect;
@@ -47,6 +53,7 @@ struct stream {
 	bool open;
 	bool pumping;
 	bool eof;			/* the peer sends no more */
+	bool end_waits;			/* nor will it, but messages wait for stream_resume() */
 	bool ending;			/* broken */
 	uint8_t *in;
 	size_t in_size;
@@ -54,6 +61,9 @@ struct stream {
 	size_t out_len;
 	size_t out_size;
 	uint8_t *sending;		/* given to the loop */
+	uint8_t *cipher;		/* what TLS made of out, not yet given to the loop */
+	size_t cipher_len;
+	size_t cipher_size;
 };
 
 /**
@@ -74,7 +84,8 @@ int stream_init(struct stream *s, uv_loop_t *loop);
 int stream_open(struct stream *s, int fd);
 
 /**
- * Connect to @peer; connected() tells the outcome, later.
+ * Connect to @peer; connected() tells the outcome, later: over TLS when the handshake is over, with the errors of
+ * tls_feed(), -ECONNRESET when the peer closes before.
  *
  * Messages may be sent at once: they wait.  Returns 0 or a negative errno (then connected() is not called).
  */
@@ -88,7 +99,7 @@ int stream_connect(struct stream *s, const struct addr *peer);
  */
 int stream_send(struct stream *s, const uint8_t *msg, size_t size);
 
-/* Octets of output that wait. */
+/* Octets of output that wait, TLS's own among them. */
 size_t stream_backlog(const struct stream *s);
 
 /* Deliver no more messages, read no more; from within message() too. */
@@ -97,7 +108,7 @@ void stream_pause(struct stream *s);
 /* Go on, first with what is here already. */
 void stream_resume(struct stream *s);
 
-/* Close; output that waits is lost.  Callable twice and from within any callback. */
+/* Close; output that waits is lost, but TLS says good-bye.  Callable twice and from within any callback. */
 void stream_close(struct stream *s);
 
 #endif

@@ -14,7 +14,8 @@ static int take_key(struct query *q)
 	dns_name_lower(q->key.name, q->view.qname, q->view.qname_len);
 	q->key.name_len = q->view.qname_len;
 	q->key.qtype = q->view.qtype;
-	q->key.bits = (q->view.edns.dnssec_ok ? DNS_KEY_DO : 0) | (q->view.flags & DNS_CD ? DNS_KEY_CD : 0);
+	q->key.bits = q->view.flags & DNS_CD ? DNS_KEY_CD : 0;
+	q->dnssec_ok = q->view.edns.dnssec_ok;
 	q->name = arena_zalloc(&q->arena, sizeof(*q->name));
 	if (!q->name)
 		return -ENOMEM;

@@ -48,6 +48,8 @@ struct resolve_events {
 
 /**
  * The end of an ask: a response (borrowed for the call) or an error.
+ *
+ * With a response q->upstream_trusted has been set.
  */
 void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t size, unsigned server, uint64_t now_ns);
 

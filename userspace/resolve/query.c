@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/bug.h"
 #include "resolve/ops.h"
+#include "resolve/rebinding.h"
 #include "resolve/resolver.h"
 #include "resolve/steps.h"
 
@@ -83,6 +84,17 @@ static int ede_of(int err)
 	return err == -ETIMEDOUT ? DNS_EDE_NO_REACHABLE : DNS_EDE_NETWORK;
 }
 
+static void take_subnet(struct query *q, const uint8_t *msg, size_t size)
+{
+	uint16_t len;
+	const uint8_t *data = dns_option_find_in(msg, size, DNS_OPTION_ECS, &len);
+
+	if (!data || len > sizeof(q->ecs_said) || !dns_ecs_answers(data, len, q->ecs, q->ecs_len))
+		return;
+	memcpy(q->ecs_said, data, len);
+	q->ecs_said_len = len;
+}
+
 void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t size, unsigned server, uint64_t now_ns)
 {
 	const struct dns_ttl_limits *limits = &q->snapshot->ttl;
@@ -92,6 +104,11 @@ void query_upstream_done(struct query *q, int err, const uint8_t *msg, size_t si
 		err = dns_answer_from_response(msg, size, &q->key, limits, now_ns, &q->answer);
 	if (err)
 		q->answer = dns_answer_empty(&q->key, DNS_SERVFAIL, ede_of(err), limits->failure, now_ns);
+	else
+		q->answer->ad = q->upstream_trusted && size >= DNS_HEADER && msg[3] & DNS_AD;
+	if (!err && q->ecs)
+		take_subnet(q, msg, size);
+	rebinding_check(q, now_ns);
 	steps_run(q, now_ns);
 }
 
@@ -103,5 +120,7 @@ void resolver_refresh(struct resolver *r, const struct dns_key *key, uint64_t no
 		return;			/* the answer dies on time and is asked for anew */
 	q->refresh = true;
 	q->key = *key;
+	q->key.bits &= (uint8_t)~DNS_KEY_DO;
+	q->dnssec_ok = key->bits & DNS_KEY_DO;
 	steps_run(q, now_ns);
 }

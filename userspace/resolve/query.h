@@ -15,6 +15,7 @@
 #include "base/addr.h"
 #include "base/arena.h"
 #include "dns/answer.h"
+#include "dns/option.h"
 #include "dns/reply.h"
 #include "maps/name.h"
 #include "policy/judge.h"
@@ -53,6 +54,7 @@ struct query {
 	int parsed;			/* rcode that the message deserves, or -EBADMSG: as dns_query_parse() says */
 	struct dns_query view;
 	struct dns_key key;
+	bool dnssec_ok;			/* DO: it gets signatures and proofs; the key is the same */
 	uint64_t hash;			/* of key.name, as the cache has it; 0: not made yet */
 	struct mr_name *name;		/* hashed; NULL when it has too many labels */
 	unsigned group;
@@ -63,6 +65,11 @@ struct query {
 	struct dns_answer *answer;	/* a reference */
 	enum query_source source;
 	unsigned upstream;		/* which server answered */
+	bool upstream_trusted;		/* and its AD is believed */
+	const uint8_t *ecs;		/* data of the client's subnet option that goes out, in msg; its answer is for nobody else */
+	uint16_t ecs_len;
+	uint8_t ecs_said[DNS_ECS_MAX];	/* what the server made of it */
+	uint16_t ecs_said_len;		/* 0: nothing */
 	int rcode;			/* of an answer without records: -1 while unknown */
 	int ede;
 	bool blocked;

@@ -16,11 +16,13 @@
 	ROW(queries_refused,      "of those, refused: no access, not recursive, class or type") \
 	ROW(queries_blocked,      "of those, blocked by the filter") \
 	ROW(queries_rewritten,    "of those, answered as a rewrite says") \
+	ROW(queries_special,      "of those, for names that are answered here and never forwarded: localhost, private reverse zones") \
 	ROW(queries_cached,       "of those, answered from the cache") \
 	ROW(queries_coalesced,    "of those, waited for the same question of another client") \
 	ROW(queries_forwarded,    "of those, asked upstream") \
 	ROW(queries_failed,       "of those, answered SERVFAIL") \
 	ROW(queries_lost,         "of those, not answered: no memory for the answer") \
+	ROW(rebinding_refused,    "answers from upstream refused: an address of the inside for a public name") \
 	ROW(refreshes,            "answers renewed before their end") \
 	ROW(flights_full,         "questions not coalesced: the table is full")
 

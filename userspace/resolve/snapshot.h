@@ -14,6 +14,7 @@
 #include "dns/reply.h"
 #include "policy/clients.h"
 #include "policy/judge.h"
+#include "resolve/suffixes.h"
 
 struct snapshot {
 	_Atomic unsigned refs;
@@ -37,7 +38,17 @@ struct snapshot {
 	struct dns_ttl_limits ttl;
 	unsigned admit_after;
 	bool prefetch;
+	bool rebinding;			/* look for it */
+	struct suffixes *inside;	/* zones that may have addresses of the inside; owned, or the base's */
+	struct suffixes *unspecial;	/* zones that are forwarded though special; owned, or the base's */
 };
+
+/**
+ * Make those sets of names of a snapshot that its configuration is about.
+ *
+ * Returns 0 or -ENOMEM; what is made goes with the snapshot either way.
+ */
+int snapshot_names(struct snapshot *s);
 
 struct snapshot *snapshot_ref(struct snapshot *s);
 void snapshot_unref(struct snapshot *s);	/* takes NULL */

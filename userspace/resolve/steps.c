@@ -14,6 +14,7 @@
 #include "resolve/policy.h"
 #include "resolve/resolver.h"
 #include "resolve/rewrite.h"
+#include "resolve/special.h"
 #include "resolve/steps.h"
 
 #define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
@@ -63,6 +64,8 @@ static enum step_result class_check(struct query *q, uint64_t now_ns)
 {
 	if (q->refresh || q->view.qclass == DNS_IN)
 		return STEP_NEXT;
+	if (q->view.qclass == DNS_CH && special_chaos(q, now_ns))
+		return STEP_DONE;
 	return refuse(q, DNS_EDE_NOT_SUPPORTED);
 }
 
@@ -111,26 +114,62 @@ static enum step_result recursion_check(struct query *q, uint64_t now_ns)
 	return refuse(q, DNS_EDE_NOT_AUTHORITATIVE);
 }
 
+/* A client's subnet goes out only if that is wanted; else nobody hears of it (RFC 7871 section 11.1). */
+static enum step_result subnet(struct query *q, uint64_t now_ns)
+{
+	const struct dns_edns *e = &q->view.edns;
+	const uint8_t *data;
+	uint16_t len;
+
+	if (q->refresh || q->snapshot->config->upstreams_ecs != CONFIG_ECS_FORWARD || !e->present)
+		return STEP_NEXT;
+	data = dns_option_find(e->options, e->options_len, DNS_OPTION_ECS, &len);
+	if (!data)
+		return STEP_NEXT;
+	if (!dns_ecs_fine(data, len)) {
+		count_one(q->resolver->count, COUNT_queries_malformed);
+		return say(q, DNS_FORMERR, DNS_EDE_NONE);
+	}
+	q->ecs = data;
+	q->ecs_len = len;
+	return STEP_NEXT;
+}
+
+/* The key of what the client gets: the packet path tells those with DO from others. */
+static struct dns_key form_key(const struct query *q)
+{
+	struct dns_key key = q->key;
+
+	key.bits |= q->dnssec_ok ? DNS_KEY_DO : 0;
+	return key;
+}
+
 static enum step_result cache_look(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
+	struct dns_key key;
 
-	if (q->refresh)
+	if (q->refresh || q->ecs)
 		return STEP_NEXT;
 	q->answer = q->hash ? cache_get_hashed(r->cache, &q->key, q->hash, now_ns) : cache_get(r->cache, &q->key, now_ns);
 	if (!q->answer)
 		return STEP_NEXT;
 	count_one(r->count, COUNT_queries_cached);
 	q->source = QUERY_BY_CACHE;
-	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns))
-		resolver_refresh(r, &q->key, now_ns);
+	if (q->snapshot->prefetch && resolver_nears_end(q->answer, now_ns)) {
+		key = form_key(q);
+		resolver_refresh(r, &key, now_ns);
+	}
 	return STEP_DONE;
 }
 
 static enum step_result coalesce(struct query *q, uint64_t now_ns)
 {
-	enum flight_seat seat = flight_join(q->resolver->flights, q, !q->refresh);
+	enum flight_seat seat;
 
+	if (q->ecs)
+		return STEP_NEXT;
+	seat = flight_join(q->resolver->flights, q, !q->refresh);
 	if (seat == FLIGHT_ALONE)
 		count_one(q->resolver->count, COUNT_flights_full);
 	if (seat != FLIGHT_WAITS)
@@ -181,9 +220,9 @@ static enum step_result store(struct query *q, uint64_t now_ns)
 		q->source = QUERY_BY_UPSTREAM;
 	/*
 	 * A failed refresh must not take the place of an answer that still lives; a shared
-	 * answer is kept by who brought it.
+	 * answer is kept by who brought it; one for a subnet is for that client alone.
 	 */
-	if (!q->shared && q->answer->ttl && (is_result(q->answer) || !q->refresh))
+	if (!q->shared && !q->ecs && q->answer->ttl && (is_result(q->answer) || !q->refresh))
 		cache_put(r->cache, q->answer, now_ns);
 	return STEP_NEXT;
 }
@@ -213,6 +252,22 @@ static enum step_result land(struct query *q, uint64_t now_ns)
 static const struct mr_ede *text_of(const struct query *q)
 {
 	return &q->snapshot->judge.filter.ede[q->verdict.source % MR_LISTS_MAX];
+}
+
+/* Cache and flights have answers whole; who did not set DO gets no signatures and proofs. */
+static enum step_result form(struct query *q, uint64_t now_ns)
+{
+	struct dns_answer *a = NULL;
+
+	if (!q->answer || !q->answer->dnssec || q->dnssec_ok || q->silent)
+		return STEP_NEXT;
+	if (dns_answer_form(q->answer, q->key.bits, &a)) {
+		q->rcode = DNS_SERVFAIL;
+		q->ede = DNS_EDE_OTHER;
+	}
+	dns_answer_unref(q->answer);
+	q->answer = a;
+	return STEP_NEXT;
 }
 
 static int write_blocked(struct query *q, const struct dns_reply_limits *l, size_t room)
@@ -251,6 +306,19 @@ static int write_reply(struct query *q, uint64_t now_ns, size_t room)
 	return dns_reply_error(&q->view, (uint16_t)q->rcode, q->ede, l, q->reply, room);
 }
 
+/* Say what the server made of the client's subnet, unless that is more than the client takes. */
+static size_t add_subnet(struct query *q, size_t len, size_t room)
+{
+	const struct dns_reply_limits *l = &q->snapshot->udp;
+	size_t most = q->view.edns.size < l->udp_max ? q->view.edns.size : l->udp_max;
+
+	if (!q->ecs_said_len)
+		return len;
+	if (q->proto == QUERY_UDP && most < room)
+		room = most;
+	return dns_option_add(q->reply, len, room, dns_option_opt(q->reply, len), DNS_OPTION_ECS, q->ecs_said, q->ecs_said_len);
+}
+
 static enum step_result reply(struct query *q, uint64_t now_ns)
 {
 	size_t room = FAILURE_ROOM + (q->answer ? q->answer->body_len : 0);
@@ -267,8 +335,23 @@ static enum step_result reply(struct query *q, uint64_t now_ns)
 		count_one(q->resolver->count, COUNT_queries_failed);
 	len = write_reply(q, now_ns, room);
 	if (!bug_if(len < 0))
-		q->reply_len = (size_t)len;
+		q->reply_len = add_subnet(q, (size_t)len, room);
 	return STEP_NEXT;
+}
+
+/* Give the packet path the form that this client gets. */
+static void publish_form(struct query *q)
+{
+	const struct snapshot *s = q->snapshot;
+	const struct resolve_kern *k = &q->resolver->kern;
+	struct dns_answer *a = NULL;
+
+	if (!q->dnssec_ok)
+		a = dns_answer_ref(q->answer);
+	else if (dns_answer_form(q->answer, q->key.bits | DNS_KEY_DO, &a))
+		return;			/* without memory it is asked for again */
+	k->publish(k->ctx, a, policy_asks(s, a), s->judge.filter.generation);
+	dns_answer_unref(a);
 }
 
 /* The kernel takes over what has been asked often enough, and what it asked us to renew. */
@@ -276,13 +359,17 @@ static enum step_result publish(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
 	const struct dns_answer *a = q->answer;
+	struct dns_key key;
 
 	if (!a || q->silent || !a->ttl || !is_result(a) || q->key.qtype == DNS_ANY)
 		return STEP_NEXT;
-	if (q->verdict.rewrites || (q->source == QUERY_BY_CACHE && r->kern.holds(r->kern.ctx, &q->key)))
+	if (q->ecs || q->source == QUERY_BY_SELF)	/* names that are special stay with us */
 		return STEP_NEXT;
-	if (q->refresh || a->asked >= q->snapshot->admit_after)
-		r->kern.publish(r->kern.ctx, a, policy_asks(q->snapshot, a), q->snapshot->judge.filter.generation);
+	if (q->verdict.rewrites || (!q->refresh && a->asked < q->snapshot->admit_after))
+		return STEP_NEXT;
+	key = form_key(q);
+	if (q->source != QUERY_BY_CACHE || !r->kern.holds(r->kern.ctx, &key))
+		publish_form(q);
 	return STEP_NEXT;
 }
 
@@ -305,8 +392,10 @@ static const struct step {
 	{ "policy",    policy_question, false },
 	{ "rewrite",   rewrite_question, false },
 	{ "type",      type_check,      false },
+	{ "special",   special_name,    false },
 	{ "any",       any,             false },
 	{ "recursion", recursion_check, false },
+	{ "subnet",    subnet,          false },
 	{ "cache",     cache_look,      false },
 	{ "coalesce",  coalesce,        false },
 	{ "forward",   forward,         false },
@@ -314,6 +403,7 @@ static const struct step {
 	{ "leads",     policy_answer,   true },
 	{ "land",      land,            true },
 	{ "alias",     rewrite_answer,  true },
+	{ "form",      form,            true },
 	{ "reply",     reply,           true },
 	{ "publish",   publish,         true },
 	{ "log",       tell,            true },

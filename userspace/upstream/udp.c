@@ -24,7 +24,7 @@
 static int udp_send(struct upstream_job *job)
 {
 	struct upstream *u = job->up;
-	const struct addr *server = &u->opts.servers[job->server];
+	const struct addr *server = &job->to;
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct sockaddr_storage ss;
 	socklen_t len = addr_to_sockaddr(server, &ss);
@@ -72,7 +72,7 @@ static bool is_from_server(const struct upstream_job *job, const struct sockaddr
 	struct addr a;
 
 	addr_from_sockaddr((const struct sockaddr *)from, &a);
-	return addr_same(&a, &job->up->opts.servers[job->server]);
+	return addr_same(&a, &job->to);
 }
 
 /* Read until the answer is there; a packet that is not it does not end the waiting (RFC 5452 section 9.1). */
@@ -158,4 +158,4 @@ void upstream_udp_stop(struct upstream *u)
 	u->epoll_fd = -1;
 }
 
-const struct upstream_transport upstream_udp = { "udp", udp_send, udp_cancel };
+const struct upstream_transport upstream_udp = { .name = "udp", .send = udp_send, .cancel = udp_cancel };

@@ -2,116 +2,174 @@
 /*
  * upstream.c - the way of a request through servers and transports.
  *
- * Every server is asked once in the order of the pool; a single one twice, the
- * second time from another port.  The time that is left is shared evenly among
- * the attempts that are left, but an attempt gets at least SHARE_MIN_MS while
- * the request has that much: a fast answer from the third server is worth
- * more than a thorough wait for the first.
+ * A request (struct upstream_ask) goes through its plan twice: first each
+ * server in turn, then again those that have not responded, from another port.
+ * It has one attempt (struct upstream_job) under way, or two while two servers
+ * race.  The time that is left is shared evenly among the attempts that are
+ * left, but an attempt gets at least SHARE_MIN_MS while the request has that
+ * much: a fast answer from the third server is worth more than a thorough wait
+ * for the first.
+ *
+ * When a request has its answer, an attempt that is still under way becomes a
+ * stray: what comes is dropped, but that it came, and when, or that it did not,
+ * is all that a race's loser can teach.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/random.h"
 #include "dns/msg.h"
 #include "dns/name.h"
+#include "dns/option.h"
 #include "dns/reply.h"
 #include "upstream/transport.h"
 
-#define SHARE_MIN_MS      400
-#define IN_FLIGHT_DEFAULT 4096
+#define SHARE_MIN_MS 400
+#define ROUNDS       2
+#define OPT_BARE     11			/* octets of an OPT without options */
+#define PROBE_MS     1000		/* that a probe, and a stray, has */
+#define STRAYS_MAX   64
 
 static const struct count_row rows[] = { COUNT_ROWS(UPSTREAM_COUNTERS) };
 static COUNT_SET(counters, rows);
 
+/* Where a probe goes: every server can say something about the root. */
+static const struct dns_key probe_key = { .name_len = 1, .qtype = DNS_NS };
+
+static const struct upstream_transport *const transports[] = {
+	[ENDPOINT_DNS] = &upstream_udp, [ENDPOINT_TCP] = &upstream_tcp, [ENDPOINT_TLS] = &upstream_tls,
+	[ENDPOINT_HTTPS] = &upstream_https,
+};
+
 static void on_timer(uv_timer_t *t);
+static void probe(struct upstream *u, unsigned server);
+static void go_on(struct upstream_ask *ask);
 
-/* ---- jobs ---- */
+/* ---- ends of attempts ---- */
 
-static void on_timer_closed(uv_handle_t *h)
+static uint32_t since_us(const struct upstream_job *job)
 {
-	struct upstream_job *job = h->data;
+	uint64_t us = job->sent_ns ? (clock_fine_ns() - job->sent_ns) / 1000 : 0;
 
-	upstream_handle_closed(job->up);
+	return us < UINT32_MAX ? (uint32_t)us + (job->sent_ns != 0) : UINT32_MAX;
 }
 
-static struct upstream_job *job_make(struct upstream *u)
+static void on_probe_timer(uv_timer_t *t)
 {
-	struct upstream_job *job;
+	struct upstream *u = t->data;
+	int server;
 
-	if (u->made == u->opts.in_flight_max)
-		return NULL;
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		return NULL;
-	job->up = u;
-	job->fd = -1;
-	job->index = u->made;
-	uv_timer_init(u->loop, &job->timer);
-	job->timer.data = job;
-	u->handles++;
-	u->jobs[u->made++] = job;
-	return job;
+	while ((server = upstream_pool_probe(u->pool, uv_now(u->loop))) >= 0)
+		probe(u, (unsigned)server);
+	if (upstream_pool_failed(u->pool))
+		return;
+	uv_timer_stop(t);
+	u->probing = false;
 }
 
-static struct upstream_job *job_get(struct upstream *u, struct upstream_request *req)
+static void start_probing(struct upstream *u, uint64_t first_ms)
 {
-	struct upstream_job *job = u->free;
+	uint32_t ms = u->opts.probe_ms / 5;
 
-	if (job)
-		u->free = job->next_free;
-	else
-		job = job_make(u);
-	if (!job)
-		return NULL;
-	job->req = req;
-	job->turn = 0;
-	job->answered = 0;
-	job->last_err = -ETIMEDOUT;
-	job->last = NULL;
-	u->in_flight++;
-	return job;
+	if (u->closing)
+		return;
+	u->probing = true;
+	uv_timer_start(&u->probe, on_probe_timer, first_ms, ms < 10 ? 10 : ms);
 }
 
-static void job_put(struct upstream_job *job)
+/* Tell the pool how an attempt ended; the job is still the caller's. */
+static void told(struct upstream_job *job, enum upstream_outcome outcome, bool edns, const char *why)
 {
+	struct upstream_end end = { outcome, since_us(job), edns, job->cased && outcome <= UPSTREAM_REFUSED, why };
 	struct upstream *u = job->up;
 
-	uv_timer_stop(&job->timer);
-	free(job->last);
-	job->last = NULL;
-	job->req = NULL;
-	job->next_free = u->free;
-	u->free = job;
-	u->in_flight--;
+	switch (upstream_pool_end(u->pool, job->server, &end, uv_now(u->loop))) {
+	case UPSTREAM_FELL:
+		count_one(u->count, COUNT_upstream_fell);
+		break;
+	case UPSTREAM_ROSE:
+		count_one(u->count, COUNT_upstream_rose);
+		break;
+	case UPSTREAM_SAME:
+		break;
+	}
+	if (outcome >= UPSTREAM_TIMED_OUT && outcome != UPSTREAM_DROPPED && !u->probing && upstream_pool_failed(u->pool))
+		start_probing(u, u->opts.probe_ms);
 }
 
-/* End the attempt under way, if there is one. */
-static void job_quit(struct upstream_job *job, bool late)
+/* End an attempt that is under way: nothing is learnt of it. */
+static void job_quit(struct upstream_job *job)
 {
 	const struct upstream_transport *via = job->via;
 
 	job->via = NULL;
 	if (via)
-		via->cancel(job, late);
+		via->cancel(job, false);
+	told(job, UPSTREAM_DROPPED, false, NULL);
+	upstream_job_leave(job);
+	upstream_job_put(job);
 }
 
-/* Give the outcome to the asker; the job is free by then, so that the asker may ask again at once. */
-static void finish(struct upstream_job *job, int err, const uint8_t *msg, size_t size)
+/* An attempt has ended without a response that is of use. */
+static void job_over(struct upstream_job *job, int err)
 {
-	struct upstream_request *req = job->req;
-	uint8_t *last = job->last;
+	struct upstream_ask *ask = job->ask;
 
-	job->last = NULL;
+	upstream_job_leave(job);
+	upstream_job_put(job);
+	if (!ask)
+		return;
+	ask->last_err = err;
+	go_on(ask);
+}
+
+/* The request has its answer without it. */
+static void let_stray(struct upstream_job *job)
+{
+	struct upstream *u = job->up;
+
+	if (u->strays >= STRAYS_MAX || u->closing || job->send_err) {
+		job_quit(job);
+		return;
+	}
+	upstream_job_leave(job);
+	job->ask = NULL;
+	u->strays++;
+	job->own_key = *job->key;
+	job->key = &job->own_key;
+	uv_timer_start(&job->timer, on_timer, PROBE_MS, 0);
+}
+
+static bool is_trusted(const struct upstream *u, unsigned server)
+{
+	const struct upstream_server *s = &u->opts.servers[server];
+
+	return s->trust_ad && (s->at.scheme == ENDPOINT_TLS || s->at.scheme == ENDPOINT_HTTPS);
+}
+
+/* Give the outcome to the asker; the request is free by then, so that the asker may ask again at once. */
+static void finish(struct upstream_ask *ask, int err, const uint8_t *msg, size_t size)
+{
+	struct upstream_request *req = ask->req;
+	uint8_t *last = ask->last;
+	unsigned i;
+
+	ask->last = NULL;
 	req->state = NULL;
-	req->server = job->server;
 	if (err && last) {		/* somebody did answer, if only to say that he cannot */
 		err = 0;
 		msg = last;
-		size = job->last_size;
-		req->server = job->last_server;
-		req->tcp = job->last_tcp;
+		size = ask->last_size;
+		req->server = ask->last_server;
+		req->tcp = ask->last_tcp;
 	}
-	job_put(job);
+	for (i = 0; i < UPSTREAM_LEGS; i++)
+		if (ask->leg[i])
+			let_stray(ask->leg[i]);
+	req->trusted = !err && is_trusted(ask->up, req->server);
+	upstream_ask_put(ask);
 	req->done(req, err, msg, size);
 	free(last);
 }
@@ -123,82 +181,216 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM;
 }
 
-static uint64_t share_ms(const struct upstream_job *job, uint64_t now_ms)
+static uint64_t share_ms(const struct upstream_ask *ask, uint64_t now_ms)
 {
-	uint64_t left = job->deadline_ms > now_ms ? job->deadline_ms - now_ms : 0;
-	uint64_t ms = left / (job->attempts - job->turn + 1);
+	unsigned attempts = ROUNDS * ask->plan.count;
+	uint64_t left = ask->deadline_ms > now_ms ? ask->deadline_ms - now_ms : 0;
+	uint64_t ms = left / (attempts > ask->turn ? attempts - ask->turn + 1 : 1);
 
 	if (ms < SHARE_MIN_MS)
 		ms = SHARE_MIN_MS;
 	return ms < left ? ms : left;
 }
 
-/* Ask job->server.  A failure is told by the timer, as any other end; returned as well. */
-static int attempt(struct upstream_job *job, const struct upstream_transport *via)
+/*
+ * Bend letters to a random case, each by a bit of its own (draft-vixie-dnsext-dns0x20).
+ * True when there was any.
+ */
+static bool bend_letters(uint8_t *name, size_t len)
 {
-	const struct dns_key *key = job->req->key;
-	uint64_t now_ms = uv_now(job->up->loop);
+	uint8_t bits[DNS_NAME_MAX / 8 + 1];
+	bool any = false;
+	size_t i;
+
+	random_fill(bits, len / 8 + 1);
+	for (i = 0; i < len; i++) {
+		/* length octets are below any letter */
+		if (name[i] < 'a' || name[i] > 'z')
+			continue;
+		any = true;
+		name[i] ^= (uint8_t)((bits[i / 8] >> i % 8 & 1) << 5);
+	}
+	return any;
+}
+
+static int write_query(struct upstream_job *job, const struct upstream_transport *via)
+{
+	const struct upstream_opts *o = &job->up->opts;
+	const struct dns_key *key = job->key;
+	uint8_t bits = o->servers[job->server].no_do ? key->bits & ~DNS_KEY_DO : key->bits | DNS_KEY_DO;
+	int n = dns_query_write(job->id, key->name, key->name_len, key->qtype, bits, job->edns, job->query, sizeof(job->query));
+
+	const struct upstream_request *r = job->ask ? job->ask->req : NULL;
+
+	if (n < 0)
+		return n;
+	job->query_len = (uint16_t)n;
+	if (r && r->ecs && job->edns)	/* the OPT ends the query and has no options yet */
+		job->query_len = (uint16_t)dns_option_add(job->query, (size_t)n, sizeof(job->query), (size_t)n - OPT_BARE,
+							  DNS_OPTION_ECS, r->ecs, r->ecs_len);
+	/* other transports are not open to who guesses */
+	job->cased = o->case_randomization && via == &upstream_udp && !job->small &&
+		     bend_letters(job->query + DNS_HEADER, key->name_len);
+	return 0;
+}
+
+/* Ask job->server.  A failure is told by the timer, as any other end; returned as well. */
+static int job_send(struct upstream_job *job, const struct upstream_transport *via)
+{
+	uint64_t ms = job->ask ? share_ms(job->ask, uv_now(job->up->loop)) : PROBE_MS;
 	int n;
 
 	job->id = random_u16();
-	n = dns_query_write(job->id, key->name, key->name_len, key->qtype, key->bits, job->edns, job->query,
-			    sizeof(job->query));
-	if (n >= 0) {
-		job->query_len = (uint16_t)n;
+	n = write_query(job, via);
+	if (!n)
 		n = via->send(job);
-	}
 	job->send_err = n;
 	job->via = n ? NULL : via;
-	job->req->tcp = via == &upstream_tcp;
-	uv_timer_start(&job->timer, on_timer, n ? 0 : share_ms(job, now_ms), 0);
+	if (job->ask)
+		job->ask->req->tcp = via != &upstream_udp;
+	uv_timer_start(&job->timer, on_timer, n ? 0 : ms, 0);
 	return n;
 }
 
-/* Go to the next server that has not answered yet.  Returns -ENOENT behind the last, else attempt()'s. */
-static int next_server(struct upstream_job *job)
+/* Begin an attempt of a request, or a probe.  Returns 0, job_send()'s error with the job under way, or another without. */
+static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned server, bool again, struct upstream_job **ret)
 {
-	struct upstream *u = job->up;
-	uint64_t now_ms = uv_now(u->loop);
+	struct upstream_job *job = upstream_job_get(u);
+	struct upstream_how how = { 0 };
+	int err;
 
-	while (job->turn < job->attempts && now_ms < job->deadline_ms) {
-		job->server = job->order[job->turn++ % u->opts.count];
-		if (job->answered & 1U << job->server)
+	*ret = NULL;
+	if (!job)
+		return -ENOMEM;
+	job->ask = ask;
+	job->probe = !ask;
+	job->server = server;
+	job->key = ask ? ask->req->key : &probe_key;
+	err = upstream_pool_begin(u->pool, server, again, uv_now(u->loop), &job->to, &how);
+	if (err) {
+		upstream_job_put(job);
+		return err;
+	}
+	if (ask) {
+		ask->leg[ask->leg[0] != NULL] = job;
+		ask->req->server = server;
+	}
+	*ret = job;
+	job->edns = !how.plain || !ask;	/* a probe may find out that it was packets that were lost */
+	job->without_edns = !job->edns;
+	job->guessed = again && how.plain;
+	job->small = how.small;
+	job->sent_ns = clock_fine_ns();
+	return job_send(job, transports[u->opts.servers[server].at.scheme]);
+}
+
+/* True when a leg of the request asks that server now. */
+static bool is_asked(const struct upstream_ask *ask, unsigned server)
+{
+	unsigned i;
+
+	for (i = 0; i < UPSTREAM_LEGS; i++)
+		if (ask->leg[i] && ask->leg[i]->server == server)
+			return true;
+	return false;
+}
+
+/* Those of the fallback are for the case that nobody has said anything; the second round waits for the first's end. */
+static bool may_ask(const struct upstream_ask *ask, unsigned place)
+{
+	return !(ask->responded & 1U << place) && !is_asked(ask, ask->plan.server[place]) &&
+	       !(ask->plan.fallback[place] && ask->responded);
+}
+
+/* Go to the next server.  Returns -ENOENT behind the last, else job_begin()'s. */
+static int next_server(struct upstream_ask *ask)
+{
+	struct upstream *u = ask->up;
+	struct upstream_job *job;
+	unsigned place;
+	bool again;
+	int err;
+
+	while (ask->turn < ROUNDS * ask->plan.count && uv_now(u->loop) < ask->deadline_ms) {
+		again = ask->turn >= ask->plan.count;
+		if (again && upstream_ask_legs(ask))
+			return -ENOENT;
+		place = ask->turn++ % ask->plan.count;
+		if (!may_ask(ask, place))
 			continue;
-		job->edns = !upstream_pool_is_plain(&u->pool, job->server, now_ms);
-		job->without_edns = false;
-		return attempt(job, &upstream_udp);
+		err = job_begin(u, ask, ask->plan.server[place], again, &job);
+		if (!job && err != -ENOMEM) {
+			count_one(u->count, COUNT_upstream_server_full);
+			ask->last_err = err;
+			continue;	/* it had room when the plan was made */
+		}
+		if (job && ask->plan.fallback[place])
+			count_one(u->count, COUNT_upstream_fallback);
+		return err;
 	}
 	return -ENOENT;
 }
 
-static void go_on(struct upstream_job *job)
+static void go_on(struct upstream_ask *ask)
 {
-	if (next_server(job) == -ENOENT)
-		finish(job, job->last_err, NULL, 0);
+	int err = next_server(ask);
+
+	if ((err == -ENOENT || err == -ENOMEM) && !upstream_ask_legs(ask))
+		finish(ask, err == -ENOMEM ? err : ask->last_err, NULL, 0);
+}
+
+/* The one that is asked is silent: the next is asked as well. */
+static void on_race(uv_timer_t *t)
+{
+	struct upstream_ask *ask = t->data;
+
+	if (upstream_ask_legs(ask) == 1 && ask->turn < ask->plan.wells && next_server(ask) != -ENOENT && upstream_ask_legs(ask) == UPSTREAM_LEGS)
+		count_one(ask->up->count, COUNT_upstream_races);
 }
 
 static void on_timer(uv_timer_t *t)
 {
 	struct upstream_job *job = t->data;
+	const struct upstream_transport *via = job->via;
 	struct upstream *u = job->up;
+	char why[64];
 
 	if (job->send_err) {
-		upstream_job_failed(job, job->send_err);
+		if (*job->why)
+			upstream_job_refused(job, job->send_err, job->why);
+		else
+			upstream_job_failed(job, job->send_err);
 		return;
 	}
-	job_quit(job, true);
+	job->via = NULL;
+	if (via)
+		via->cancel(job, true);
 	count_one(u->count, COUNT_upstream_timeouts);
-	upstream_pool_timed_out(&u->pool, job->server, uv_now(u->loop));
-	job->last_err = -ETIMEDOUT;
-	go_on(job);
+	snprintf(why, sizeof(why), "no answer%s", job->probe ? " to a probe" : "");
+	told(job, UPSTREAM_TIMED_OUT, false, why);
+	job_over(job, -ETIMEDOUT);
+}
+
+static void failed(struct upstream_job *job, enum upstream_outcome outcome, int err, const char *why)
+{
+	struct upstream *u = job->up;
+
+	job->via = NULL;
+	count_one(u->count, COUNT_upstream_errors);
+	/* What we are short of says nothing about the server. */
+	job->sent_ns = 0;
+	told(job, is_shortage(err) ? UPSTREAM_DROPPED : outcome, false, is_shortage(err) ? NULL : why);
+	job_over(job, is_shortage(err) ? -EBUSY : err);
 }
 
 void upstream_job_failed(struct upstream_job *job, int err)
 {
-	job->via = NULL;
-	count_one(job->up->count, COUNT_upstream_errors);
-	job->last_err = is_shortage(err) ? -EBUSY : err;
-	go_on(job);
+	failed(job, UPSTREAM_BROKE, err, strerror(-err));
+}
+
+void upstream_job_refused(struct upstream_job *job, int err, const char *why)
+{
+	failed(job, UPSTREAM_UNTRUSTED, err, why);
 }
 
 /* ---- responses ---- */
@@ -210,7 +402,7 @@ static bool is_failure(unsigned rcode)
 
 bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, size_t size)
 {
-	const struct dns_key *key = job->req->key;
+	const struct dns_key *key = job->key;
 	struct dns_response r;
 
 	if (dns_response_parse(msg, size, &r) || r.id != job->id || DNS_OPCODE(r.flags))
@@ -222,90 +414,214 @@ bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, si
 }
 
 /* Keep a failure for the case that nobody does better; one without question is of no use to the asker. */
-static void keep_failure(struct upstream_job *job, const uint8_t *msg, size_t size)
+static void keep_failure(struct upstream_ask *ask, const struct upstream_job *job, const struct upstream_transport *via,
+			 const uint8_t *msg, size_t size)
 {
 	if (!(msg[4] | msg[5]))
 		return;
-	free(job->last);
-	job->last = malloc(size);
-	job->last_size = size;
-	job->last_server = job->server;
-	job->last_tcp = job->req->tcp;
-	if (job->last)
-		memcpy(job->last, msg, size);
+	free(ask->last);
+	ask->last = malloc(size);
+	ask->last_size = size;
+	ask->last_server = job->server;
+	ask->last_tcp = via != &upstream_udp;
+	if (ask->last)
+		memcpy(ask->last, msg, size);
+}
+
+static const char *rcode_text(unsigned rcode, char *buf, size_t size)
+{
+	static const char *const names[] = { [DNS_FORMERR] = "FORMERR", [DNS_SERVFAIL] = "SERVFAIL", [DNS_NOTIMP] = "NOTIMP",
+					     [DNS_REFUSED] = "REFUSED" };
+
+	if (rcode < sizeof(names) / sizeof(names[0]) && names[rcode])
+		return names[rcode];
+	snprintf(buf, size, "rcode %u", rcode);
+	return buf;
+}
+
+/* A failure that may go away when it is asked otherwise.  True: it is asked again. */
+static bool asked_again(struct upstream_job *job, unsigned rcode, const struct upstream_transport *via)
+{
+	job->sent_ns = 0;
+	if ((rcode == DNS_FORMERR || rcode == DNS_NOTIMP) && job->edns) {
+		/* as servers answer that know no EDNS (RFC 6891 section 7) */
+		count_one(job->up->count, COUNT_upstream_no_edns);
+		job->edns = false;
+		job->without_edns = true;
+	} else if (rcode == DNS_REFUSED && via->refused_again && !job->fresh) {
+		job->fresh = true;
+	} else {
+		return false;
+	}
+	job_send(job, via);
+	return true;
+}
+
+static void mark_responded(struct upstream_ask *ask, unsigned server)
+{
+	unsigned i;
+
+	for (i = 0; i < ask->plan.count; i++)
+		if (ask->plan.server[i] == server)
+			ask->responded |= 1U << i;
 }
 
 static void on_failure(struct upstream_job *job, unsigned rcode, const struct upstream_transport *via,
 		       const uint8_t *msg, size_t size)
 {
+	struct upstream_ask *ask = job->ask;
+	struct upstream *u = job->up;
+	char text[16];
+
+	if (!job->probe && asked_again(job, rcode, via))
+		return;
+	count_one(u->count, COUNT_upstream_failures);
+	told(job, rcode == DNS_REFUSED ? UPSTREAM_REFUSED : UPSTREAM_SERVFAIL,
+	     job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP, rcode_text(rcode, text, sizeof(text)));
+	if (ask) {
+		mark_responded(ask, job->server);
+		keep_failure(ask, job, via, msg, size);
+	} else if (!job->probe) {
+		count_one(u->count, COUNT_upstream_late);
+	}
+	job_over(job, -EBADMSG);
+}
+
+/* An answer for nobody: to a probe, or behind another server's. */
+static void on_stray(struct upstream_job *job)
+{
+	if (!job->probe)
+		count_one(job->up->count, COUNT_upstream_late);
+	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
+	upstream_job_put(job);
+}
+
+/* Errors may come without a question. */
+static bool has_other_letters(const struct upstream_job *job, const uint8_t *msg, size_t size)
+{
+	return job->cased && (msg[4] | msg[5]) && size >= (size_t)DNS_HEADER + job->key->name_len &&
+	       memcmp(msg + DNS_HEADER, job->query + DNS_HEADER, job->key->name_len);
+}
+
+/*
+ * A forgery that got all but the letters right, or a server that does not
+ * repeat them: over TCP nobody needs to be believed (RFC 7766).
+ */
+static void on_other_letters(struct upstream_job *job)
+{
 	struct upstream *u = job->up;
 
-	if ((rcode == DNS_FORMERR || rcode == DNS_NOTIMP) && job->edns) {
-		/* as servers answer that know no EDNS (RFC 6891 section 7) */
-		count_one(u->count, COUNT_upstream_no_edns);
-		job->edns = false;
-		job->without_edns = true;
-		attempt(job, via);
-		return;
-	}
-	count_one(u->count, COUNT_upstream_failures);
-	upstream_pool_failed(&u->pool, job->server);
-	job->answered |= 1U << job->server;
-	job->last_err = -EBADMSG;
-	keep_failure(job, msg, size);
-	go_on(job);
+	count_one(u->count, COUNT_upstream_letters);
+	if (upstream_pool_other_letters(u->pool, job->server, uv_now(u->loop)))
+		count_one(u->count, COUNT_upstream_small);
+	job->sent_ns = 0;
+	job_send(job, &upstream_tcp);
 }
 
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size)
 {
 	const struct upstream_transport *via = job->via;
 	unsigned flags = (unsigned)msg[2] << 8 | msg[3];
+	struct upstream_ask *ask = job->ask;
 	struct upstream *u = job->up;
 
 	job->via = NULL;
+	if ((ask || job->probe) && has_other_letters(job, msg, size)) {
+		on_other_letters(job);
+		return;
+	}
 	if (is_failure(DNS_RCODE(flags))) {
 		on_failure(job, DNS_RCODE(flags), via, msg, size);
 		return;
 	}
-	upstream_pool_answered(&u->pool, job->server);
-	if (job->without_edns)
-		upstream_pool_set_plain(&u->pool, job->server, uv_now(u->loop));
+	if (job->without_edns && upstream_pool_set_plain(u->pool, job->server, uv_now(u->loop)) && job->guessed)
+		probe(u, job->server);
+	if (!ask) {
+		on_stray(job);
+		return;
+	}
 	if (flags & DNS_TC && via == &upstream_udp) {
 		count_one(u->count, COUNT_upstream_truncated);
-		attempt(job, &upstream_tcp);
+		job->sent_ns = 0;
+		job_send(job, &upstream_tcp);
 		return;
 	}
 	count_one(u->count, COUNT_upstream_answers);
-	finish(job, 0, msg, size);
+	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
+	ask->req->server = job->server;		/* not the one that was asked last */
+	ask->req->tcp = via != &upstream_udp;
+	upstream_job_leave(job);
+	upstream_job_put(job);
+	finish(ask, 0, msg, size);
+}
+
+/* ---- probes ---- */
+
+static void probe(struct upstream *u, unsigned server)
+{
+	struct upstream_job *job;
+
+	if (u->closing)
+		return;
+	job_begin(u, NULL, server, false, &job);
+	if (job)
+		count_one(u->count, COUNT_upstream_probes);
+}
+
+void upstream_moved(struct upstream *u, uint64_t servers)
+{
+	unsigned i;
+
+	if (u->closing)
+		return;
+	for (i = 0; i < u->opts.count; i++)
+		if (servers & 1ULL << i)
+			upstream_conns_moved(u, i);
+	if (upstream_pool_failed(u->pool))
+		start_probing(u, 0);
 }
 
 /* ---- the asker's side ---- */
 
 int upstream_ask(struct upstream *u, struct upstream_request *r)
 {
-	struct upstream_job *job;
-	int err;
+	uint64_t now_ms = uv_now(u->loop);
+	struct upstream_plan plan;
+	struct upstream_ask *ask;
+	unsigned full;
+	int measure, err;
 
-	if (!u->opts.count)
-		return -ENOENT;
 	if (u->closing)
 		return -EBUSY;
-	job = job_get(u, r);
-	if (!job) {
-		count_one(u->count, COUNT_upstream_full);
-		return u->in_flight == u->opts.in_flight_max ? -EBUSY : -ENOMEM;
+	err = upstream_pool_enter(u->pool, r->key, now_ms, &plan, &measure, &full);
+	count_add(u->count, COUNT_upstream_server_full, full);
+	if (err) {
+		if (err == -EBUSY)
+			count_one(u->count, COUNT_upstream_full);
+		return err;
 	}
+	ask = upstream_ask_get(u, r);
+	if (!ask) {
+		upstream_pool_leave(u->pool);
+		return -ENOMEM;
+	}
+	ask->plan = plan;
+	ask->deadline_ms = now_ms + u->opts.timeout_ms;
 	r->up = u;
-	r->state = job;
-	r->server = 0;
+	r->state = ask;
+	r->server = plan.server[0];
 	r->tcp = false;
-	job->deadline_ms = uv_now(u->loop) + u->opts.timeout_ms;
-	job->attempts = u->opts.count > 1 ? u->opts.count : 2;
-	upstream_pool_order(&u->pool, uv_now(u->loop), job->order);
-	err = next_server(job);
-	if (!is_shortage(err))
-		return 0;		/* any other failure moves on to the next server */
-	job_put(job);
+	err = next_server(ask);
+	if (upstream_ask_legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
+		if (plan.race_ms)
+			uv_timer_start(&ask->race, on_race, plan.race_ms, 0);
+		if (measure >= 0 && !is_asked(ask, (unsigned)measure))
+			probe(u, (unsigned)measure);
+		return 0;
+	}
+	if (ask->leg[0])
+		job_quit(ask->leg[0]);
+	upstream_ask_put(ask);
 	r->state = NULL;
 	count_one(u->count, COUNT_upstream_full);
 	return err == -ENOMEM ? -ENOMEM : -EBUSY;
@@ -315,12 +631,10 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 
 static void destroy(struct upstream *u)
 {
-	unsigned i;
-
-	for (i = 0; i < u->made; i++)
-		free(u->jobs[i]);
-	free(u->jobs);
+	upstream_jobs_free(u);
+	upstream_conns_done(u);
 	free(u->buf);
+	upstream_pool_unref(u->pool);
 	free(u);
 }
 
@@ -330,51 +644,76 @@ void upstream_handle_closed(struct upstream *u)
 		destroy(u);
 }
 
-int upstream_new(uv_loop_t *loop, const struct upstream_opts *opts, struct upstream **ret)
+static void on_probe_closed(uv_handle_t *h)
+{
+	upstream_handle_closed(h->data);
+}
+
+int upstream_open(uv_loop_t *loop, struct upstream_pool *pool, struct upstream **ret)
 {
 	struct upstream *u = calloc(1, sizeof(*u));
-	int err = -ENOMEM;
+	int err;
 
 	if (!u)
-		return err;
+		return -ENOMEM;
 	u->loop = loop;
 	u->epoll_fd = -1;
-	u->opts = *opts;
-	if (!u->opts.in_flight_max)
-		u->opts.in_flight_max = IN_FLIGHT_DEFAULT;
-	upstream_pool_init(&u->pool, opts->count);
+	u->pool = upstream_pool_ref(pool);
+	u->opts = *upstream_pool_opts(pool);
+	uv_timer_init(loop, &u->probe);
+	u->probe.data = u;
+	u->handles++;
+	upstream_conns_start(u);
 	u->count = count_shard_new(&counters);
-	u->jobs = calloc(u->opts.in_flight_max, sizeof(struct upstream_job *));
-	if (u->count && u->jobs)
-		err = upstream_udp_start(u);
-	if (err)
+	err = u->count ? upstream_udp_start(u) : -ENOMEM;
+	if (err) {
 		upstream_free(u);
-	else
-		*ret = u;
+		return err;
+	}
+	if (upstream_pool_failed(pool))
+		start_probing(u, 0);
+	*ret = u;
+	return 0;
+}
+
+int upstream_new(uv_loop_t *loop, const struct upstream_opts *opts, struct upstream **ret)
+{
+	struct upstream_pool *pool;
+	int err = upstream_pool_new(opts, NULL, NULL, &pool);
+
+	if (err)
+		return err;
+	err = upstream_open(loop, pool, ret);
+	upstream_pool_unref(pool);
 	return err;
+}
+
+/* Requests end first, each with its error; then what is left are strays and probes. */
+static void end_all(struct upstream *u)
+{
+	struct upstream_ask *ask;
+	unsigned i;
+
+	for (ask = u->asks; ask; ask = ask->next) {
+		if (!ask->req)
+			continue;
+		free(ask->last);
+		ask->last = NULL;
+		finish(ask, -ECANCELED, NULL, 0);
+	}
+	for (i = 0; i < u->made; i++)
+		if (u->jobs[i]->used)
+			job_quit(u->jobs[i]);
 }
 
 void upstream_free(struct upstream *u)
 {
-	struct upstream_job *job;
-	unsigned i;
-
 	if (!u)
 		return;
 	u->closing = true;
-	for (i = 0; i < u->made; i++) {
-		job = u->jobs[i];
-		if (!job->req)
-			continue;
-		job_quit(job, false);
-		free(job->last);
-		job->last = NULL;
-		finish(job, -ECANCELED, NULL, 0);
-	}
+	end_all(u);
 	upstream_udp_stop(u);
-	upstream_tcp_stop(u);
-	for (i = 0; i < u->made; i++)
-		uv_close((uv_handle_t *)&u->jobs[i]->timer, on_timer_closed);
-	if (!u->handles)
-		destroy(u);
+	upstream_conns_stop(u);
+	upstream_jobs_close(u);
+	uv_close((uv_handle_t *)&u->probe, on_probe_closed);
 }

@@ -39,7 +39,7 @@ int control_status(struct control *c, struct control_status *s)
 	addr_parse("127.0.0.1:53", 0, &s->listen[0]);
 	addr_parse("[::1]:53", 0, &s->listen[1]);
 	s->servers = 1;
-	addr_parse("192.0.2.1:53", 0, &s->server[0]);
+	snprintf(s->server[0], sizeof(s->server[0]), "192.0.2.1:53");
 	s->kern.on = true;
 	snprintf(s->kern.pins, sizeof(s->kern.pins), "/sys/fs/bpf/millrace/0011");
 	s->kern.layout = 0xabc;
@@ -110,6 +110,25 @@ int control_stats(struct control *c, struct control_stats *s)
 	s->latency.count[MR_SOURCE_BLOCKED][8] = 100;
 	s->latency.sum_ns[MR_SOURCE_BLOCKED] = 30000;
 	s->cache.entries = 5;
+	return fake.error;
+}
+
+int control_upstreams(struct control *c, struct control_upstreams *u)
+{
+	u->strategy = CONFIG_PARALLEL_BEST;
+	u->in_flight = 3;
+	u->in_flight_max = 8192;
+	u->server_in_flight_max = 4096;
+	u->count = 2;
+	u->at[0] = (struct control_upstream){
+		.server = "192.0.2.1:53", .used_for = "servers corp.example", .uses = 2, .state = CONTROL_UPSTREAM_FAILED,
+		.changed = true, .since_s = 7, .latency_us = 12345, .in_flight = 2, .edns = true, .asked = 1500, .answers = 1400,
+		.servfail = 1, .refused = 2, .timeouts = 90, .network = 7, .untrusted = 1, .why = "no answer", .why_s = 3,
+	};
+	addr_parse("192.0.2.1:53", 0, &u->at[0].addr);
+	u->at[1] = (struct control_upstream){
+		.server = "udp://dns.example", .used_for = "fallback", .uses = 1, .state = CONTROL_UPSTREAM_UNRESOLVED,
+	};
 	return fake.error;
 }
 

@@ -19,6 +19,14 @@
 #define FILE_NAME "/etc/millrace/x.yaml"
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
+#define PIN "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+/* Five routes with 13 servers each are 65. */
+#define SERVERS13(n) "[" #n ".0.0.1," #n ".0.0.2," #n ".0.0.3," #n ".0.0.4," #n ".0.0.5," #n ".0.0.6," #n ".0.0.7," #n ".0.0.8," \
+	#n ".0.0.9," #n ".0.0.10," #n ".0.0.11," #n ".0.0.12," #n ".0.0.13]"
+#define ROUTE13(n) "  - { zone: z" #n ".example, servers: " SERVERS13(n) " }\n"
+#define MANY_SERVERS "upstreams:\n  routes:\n" ROUTE13(1) ROUTE13(2) ROUTE13(3) ROUTE13(4) ROUTE13(5)
+
 /* ---- bad ones ---- */
 
 static const struct bad {
@@ -42,18 +50,35 @@ static const struct bad {
 	{ "key below such a key says the same", "cache:\n  lmdb: { path: x }\n", 2, "cache.lmdb", "not built yet", 1 },
 	{ "zones are not ignored, even empty", "zones: []\n", 1, "zones", "not built yet", 1 },
 	{ "api.listen is not built", "api: { listen: [\"127.0.0.1:8080\"] }\n", 1, "api.listen", "not built yet", 1 },
-	{ "routes are not built", "upstreams:\n  routes: []\n", 2, "upstreams.routes", "not built yet", 1 },
+	{ "unknown strategy", "upstreams:\n  strategy: best\n", 2, "upstreams.strategy", "parallel_best, ordered, round_robin, random or latency", 1 },
+	{ "route without a zone", "upstreams:\n  routes:\n  - { servers: [1.1.1.1] }\n", 3, "upstreams.routes[0].zone", "missing", 1 },
+	{ "route without servers", "upstreams:\n  routes:\n  - { zone: corp.example }\n", 3, "upstreams.routes[0].servers", "missing", 1 },
+	{ "route with an empty list of servers", "upstreams: { routes: [{ zone: corp.example, servers: [] }] }\n", 1,
+	  "upstreams.routes[0].servers", "expected 1 to 16 elements", 1 },
+	{ "route for an address", "upstreams: { routes: [{ zone: 10.0.0.1, servers: [1.1.1.1] }] }\n", 1, "upstreams.routes[0].zone", "it is an address", 1 },
+	{ "route's server is looked at too", "upstreams: { routes: [{ zone: a.example, servers: [1.1.1.1, nowhere] }] }\n", 1,
+	  "upstreams.routes[0].servers[1]", "expected an address", 1 },
+	{ "two routes of one zone, letter case and final dot apart", "upstreams:\n  routes:\n  - { zone: a.example, servers: [1.1.1.1] }\n"
+	  "  - { zone: b.example, servers: [1.1.1.1] }\n  - { zone: A.Example., servers: [9.9.9.9] }\n", 5, "upstreams.routes[2]",
+	  "the zone is that of element 0", 1 },
+	{ "fallback is servers", "upstreams: { fallback: [1.1.1.1, x] }\n", 1, "upstreams.fallback[1]", "expected an address", 1 },
+	{ "more than 64 servers in all", MANY_SERVERS, 3, "upstreams.routes", "expected at most 64 different servers", 1 },
+	{ "suffix that is no name", "upstreams: { rebinding: { allow: [\"a b\"] } }\n", 1, "upstreams.rebinding.allow[0]", "expected a name of the DNS", 1 },
 	{ "query log can only be off", "query_log: { enabled: true }\n", 1, "query_log.enabled", "not built yet", 1 },
 	{ "query log's path is not built", "query_log: { path: x }\n", 1, "query_log.path", "not built yet", 1 },
 	{ "dispatcher is not built", "fastpath: { attach: dispatcher }\n", 1, "fastpath.attach", "not built yet", 1 },
-	{ "server over TLS is not built", "upstreams:\n  servers:\n  - \"9.9.9.9\"\n  - \"tls://1.1.1.1#one.one\"\n", 4,
-	  "upstreams.servers[1]", "not built yet", 1 },
-	{ "server over HTTPS is not built", "upstreams: { servers: [\"https://dns.quad9.net/dns-query\"] }\n", 1,
-	  "upstreams.servers[0]", "not built yet", 1 },
-	{ "server over tcp:// is not built", "upstreams: { servers: [\"tcp://1.1.1.1\"] }\n", 1, "upstreams.servers[0]", "not built yet", 1 },
-	{ "server as a map is not built", "upstreams: { servers: [{ address: 1.1.1.1, trust_ad: true }] }\n", 1,
-	  "upstreams.servers[0]", "not built yet", 1 },
-	{ "server by name is no address", "upstreams: { servers: [dns.example] }\n", 1, "upstreams.servers[0]", "expected an address", 1 },
+	{ "server with an unknown scheme", "upstreams: { servers: [\"quic://1.1.1.1\"] }\n", 1, "upstreams.servers[0]", "expected an address", 1 },
+	{ "server as a map without an address", "upstreams: { servers: [{ trust_ad: true }] }\n", 1, "upstreams.servers[0].address", "missing", 1 },
+	{ "server as a map with an unknown key", "upstreams: { servers: [{ address: 1.1.1.1, trustad: true }] }\n", 1,
+	  "upstreams.servers[0]", "did you mean \"trust_ad\"", 1 },
+	{ "server's switch is one", "upstreams: { servers: [{ address: 1.1.1.1, dnssec_ok: 5 }] }\n", 1, "upstreams.servers[0].dnssec_ok", "true or false", 1 },
+	{ "pin that is too short", "upstreams: { servers: [{ address: 1.1.1.1, pin: [abc] }] }\n", 1, "upstreams.servers[0].pin[0]", "44 letters, not \"abc\"", 1 },
+	{ "pin of a server without a certificate", "upstreams: { servers: [{ address: 1.1.1.1, pin: \"" PIN "\" }] }\n", 1,
+	  "upstreams.servers[0].pin", "only with tls:// or https://", 1 },
+	{ "name of a server without a certificate", "upstreams: { servers: [{ address: 1.1.1.1, name: one.example }] }\n", 1,
+	  "upstreams.servers[0].name", "only with tls:// or https://", 1 },
+	{ "server by name needs a scheme", "upstreams: { servers: [dns.example] }\n", 1, "upstreams.servers[0]", "a name needs udp://", 1 },
+	{ "mistyped address is no name", "upstreams: { servers: [\"udp://1.1.1.256\"] }\n", 1, "upstreams.servers[0]", "expected an address", 1 },
 	{ "server with port 0", "upstreams: { servers: [\"1.1.1.1:0\"] }\n", 1, "upstreams.servers[0]", "expected an address", 1 },
 	{ "server given twice", "upstreams: { servers: [1.1.1.1, \"1.1.1.1:53\"] }\n", 1, "upstreams.servers[1]", "there already", 1 },
 	{ "servers are a list", "upstreams: { servers: 1.1.1.1 }\n", 1, "upstreams.servers", "expected a list", 1 },
@@ -121,6 +146,10 @@ static const struct bad {
 	{ "open bracket", "cache: { entries: 500\nstate: /x\n", 2, "", "not YAML", 1 },
 	{ "tab as indentation", "cache:\n\tentries: 500\n", 2, "", "not YAML", 1 },
 	{ "control character", "cache:\n  # \x01\n  entries: 500\n", 2, "", "not YAML: control characters", 1 },
+	{ "version of more than 63 octets", "server: { version: \"0123456789012345678901234567890123456789012345678901234567890123\" }\n", 1,
+	  "server.version", "a text of at most 63 octets", 1 },
+	{ "unknown word for subnets", "upstreams: { ecs: add }\n", 1, "upstreams.ecs", "strip or forward", 1 },
+	{ "special zone that is no name", "upstreams: { forward_special: [\"a..b\"] }\n", 1, "upstreams.forward_special[0]", "a name of the DNS", 1 },
 	{ "broken UTF-8", "state: /a\nserver:\n  user: \xc3\x28\n", 3, "", "not YAML", 1 },
 	{ "alias without an anchor", "state: *x\n", 1, "", "not YAML", 1 },
 	{ "nested too deep", "a: [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]\n", 1, "", "nested too deep", 1 },
@@ -128,7 +157,7 @@ static const struct bad {
 	{ "key that is a list", "? [a]\n: 5\n", 1, "", "the name of a key", 1 },
 	{ "all errors are said, in the order of lines", "groups:\n- { name: default, lists: [x] }\ncache: { entries: 1 }\nbogus: 1\n", 2,
 	  "groups[0].lists", "not \"x\"", 3 },
-	{ "one of many in a list does not hide the others", "upstreams: { servers: [a, b, 1.1.1.1, \"tls://c\"] }\n", 1, "upstreams.servers[0]",
+	{ "one of many in a list does not hide the others", "upstreams: { servers: [a, b, 1.1.1.1, \"tls:/c\"] }\n", 1, "upstreams.servers[0]",
 	  "expected an address", 3 },
 };
 
@@ -183,6 +212,9 @@ static bool has_defaults(const struct config *c)
 	       c->fastpath_interfaces.count == 0 && c->fastpath_mode == CONFIG_MODE_AUTO && c->fastpath_attach == CONFIG_ATTACH_LINK &&
 	       !c->fastpath_required && c->fastpath_answers == 200000 && c->fastpath_admit_after == 2 &&
 	       c->upstreams_servers.count == 0 && !c->upstreams_servers_given && c->upstreams_timeout_ms == 2000 &&
+	       c->upstreams_strategy == CONFIG_PARALLEL_BEST && c->upstreams_fallback.count == 0 && c->upstreams_routes.count == 0 &&
+	       c->upstreams_max_in_flight == 8192 && c->upstreams_server_max_in_flight == 4096 && c->upstreams_case_randomization &&
+	       c->upstreams_rebinding_protect && c->upstreams_rebinding_allow.count == 0 && !*c->upstreams_ca &&
 	       c->cache_entries == 200000 && c->cache_min_ttl == 0 && c->cache_max_ttl == 86400 &&
 	       c->cache_negative_ttl_max == 3600 && c->cache_prefetch && c->filter_block_mode == CONFIG_BLOCK_NULL_ADDRESS &&
 	       c->filter_block_ttl == 10 && is_addr(&c->filter_block_ipv4, "0.0.0.0") && is_addr(&c->filter_block_ipv6, "::") &&
@@ -203,8 +235,36 @@ static bool has_listen(const struct config *c)
 
 static bool has_servers(const struct config *c)
 {
-	return c->upstreams_servers_given && c->upstreams_servers.count == 3 && is_addr(&c->upstreams_servers.at[0], "9.9.9.9:53") &&
-	       is_addr(&c->upstreams_servers.at[1], "10.53.1.2:5300") && is_addr(&c->upstreams_servers.at[2], "[2620:fe::fe]:53");
+	return c->upstreams_servers_given && c->upstreams_servers.count == 3 && is_addr(&c->upstreams_servers.at[0].at.addr, "9.9.9.9:53") &&
+	       is_addr(&c->upstreams_servers.at[1].at.addr, "10.53.1.2:5300") &&
+	       is_addr(&c->upstreams_servers.at[2].at.addr, "[2620:fe::fe]:53");
+}
+
+static bool has_upstreams(const struct config *c)
+{
+	const struct config_server *s = c->upstreams_servers.at;
+	const struct config_route *r = c->upstreams_routes.at;
+
+	return c->upstreams_strategy == CONFIG_ORDERED && c->upstreams_servers.count == 3 && s[0].at.scheme == ENDPOINT_TCP &&
+	       s[0].trust_ad && s[0].no_do && !s[1].trust_ad && !s[1].no_do && !s[1].at.literal && s[1].at.scheme == ENDPOINT_DNS &&
+	       !strcmp(s[1].at.host, "dns.example") && s[1].at.addr.port == 5353 && !s[2].no_do &&
+	       c->upstreams_fallback.count == 1 && is_addr(&c->upstreams_fallback.at[0].at.addr, "8.8.8.8:53") &&
+	       c->upstreams_routes.count == 2 && !strcmp(r[0].zone, "corp.example") && r[0].servers.count == 1 &&
+	       is_addr(&r[0].servers.at[0].at.addr, "10.0.0.53:53") && r[1].servers.count == 2 && c->upstreams_max_in_flight == 100 &&
+	       c->upstreams_server_max_in_flight == 50 && c->upstreams_health_fall == 2 && c->upstreams_health_rise == 1 &&
+	       c->upstreams_health_probe_ms == 1000 && !c->upstreams_case_randomization && !c->upstreams_rebinding_protect &&
+	       c->upstreams_rebinding_allow.count == 1 && !strcmp(c->upstreams_rebinding_allow.at[0].name, "lan.example") &&
+	       !strcmp(c->upstreams_ca, "/etc/millrace/ca.pem");
+}
+
+static bool has_secure_servers(const struct config *c)
+{
+	const struct config_server *s = c->upstreams_servers.at;
+
+	return c->upstreams_servers.count == 3 && c->upstreams_https_get && s[0].at.scheme == ENDPOINT_TLS && s[0].at.addr.port == 853 &&
+	       !strcmp(s[0].at.name, "one.example") && s[1].at.scheme == ENDPOINT_HTTPS && s[1].at.addr.port == 443 &&
+	       !strcmp(s[1].at.host, "dns.example") && !strcmp(s[1].at.path, "/dns-query") && s[2].pins == 1 && s[2].trust_ad &&
+	       !strcmp(s[2].at.name, "two.example");
 }
 
 static bool has_no_servers(const struct config *c)
@@ -294,6 +354,16 @@ static const struct good {
 	{ "byte order mark and CRLF are fine", "\xef\xbb\xbf" "cache:\r\n  prefetch: true\r\n", has_defaults },
 	{ "listen takes addresses with and without ports", "server: { listen: [\"0.0.0.0:5353\", \"::\", \"[2001:db8::1]:853\"] }", has_listen },
 	{ "servers take addresses with and without ports", "upstreams: { servers: [9.9.9.9, \"10.53.1.2:5300\", \"2620:fe::fe\"] }", has_servers },
+	{ "upstreams have strategy, routes, fallback and bounds",
+	  "upstreams:\n  strategy: ordered\n"
+	  "  servers: [{ address: \"tcp://9.9.9.9\", trust_ad: true, dnssec_ok: false }, \"udp://DNS.example.:5353\", { address: 1.1.1.1 }]\n"
+	  "  fallback: [8.8.8.8]\n"
+	  "  routes:\n  - { zone: Corp.Example., servers: [10.0.0.53] }\n  - { zone: lan, servers: [10.0.0.53, \"tcp://10.0.0.54\"] }\n"
+	  "  max_in_flight: 100\n  server_max_in_flight: 50\n  health: { fall: 2, rise: 1, probe_ms: 1s }\n"
+	  "  case_randomization: false\n  rebinding: { protect: false, allow: [lan.example.] }\n  ca: ca.pem\n", has_upstreams },
+	{ "servers over TLS and HTTPS have names and pins",
+	  "upstreams:\n  servers: [\"tls://1.1.1.1#one.example\", \"https://dns.example\", { address: \"tls://[2620:fe::fe]:8853\", "
+	  "pin: \"" PIN "\", name: two.example, trust_ad: true }]\n  https_get: true\n", has_secure_servers },
 	{ "no servers is not the same as no key", "upstreams: { servers: [] }", has_no_servers },
 	{ "times carry units", "cache: { min_ttl: 90m, max_ttl: 2d, negative_ttl_max: 7s }\nfilter: { block: { ttl: 1h } }\n"
 	  "upstreams: { timeout_ms: 3s }", has_units },
@@ -333,6 +403,12 @@ static const struct change {
 	{ "a TTL is live", "", "cache: { max_ttl: 1h }", "cache.max_ttl ", 0 },
 	{ "listen needs a restart", "", "server: { listen: [127.0.0.2] }", "server.listen ", 1 },
 	{ "some of each", "state: /a", "state: /b\nfastpath: { mode: off, admit_after: 3 }", "fastpath.mode fastpath.admit_after state ", 2 },
+	{ "a route's server is a change of routes", "upstreams: { routes: [{ zone: a, servers: [1.1.1.1] }] }",
+	  "upstreams: { routes: [{ zone: a, servers: [1.1.1.2] }] }", "upstreams.routes ", 0 },
+	{ "what is believed of a server is a change of servers", "upstreams: { servers: [1.1.1.1] }",
+	  "upstreams: { servers: [{ address: 1.1.1.1, trust_ad: true }] }", "upstreams.servers ", 0 },
+	{ "the same server in two ways of writing is no change", "upstreams: { servers: [1.1.1.1] }",
+	  "upstreams: { servers: [\"udp://1.1.1.1:53\"] }", "", 0 },
 	{ "no servers differ from no key", "", "upstreams: { servers: [] }", "upstreams.servers ", 0 },
 	{ "a list's file", "filter: { lists: [{ name: a, file: a }] }", "filter: { lists: [{ name: a, file: b }] }", "filter.lists ", 0 },
 	{ "a list more changes the group that uses all", "filter: { lists: [{ name: a, file: a }] }",

@@ -198,6 +198,30 @@ static const struct response_case {
 	  "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\na.test. 60 IN RRSIG " SIG("SOA")
 	  NSEC3_A "a.test. 300 IN RRSIG " SIG("NSEC3"), &plain, 0, "",
 	  "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, false },
+	{ "proofs signed by a zone that the chain is not in are left out", "x.a.test", DNS_A, DNS_KEY_DO, DNS_NXDOMAIN, "",
+	  SOA300 NSEC_A "a.test. 300 IN RRSIG NSEC 8 2 300 20300101000000 20200101000000 1 b.test. c2ln\n", &plain,
+	  0, "", "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, false },
+	{ "proofs of names in another zone are left out", "x.a.test", DNS_A, DNS_KEY_DO, DNS_NXDOMAIN, "",
+	  SOA300 "b.test. 300 IN NSEC c.test. A RRSIG NSEC\nb.test. 300 IN RRSIG " SIG("NSEC"), &plain,
+	  0, "", "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, false },
+	{ "proofs without a signature are left out", "x.a.test", DNS_A, DNS_KEY_DO, DNS_NXDOMAIN, "", SOA300 NSEC_A, &plain,
+	  0, "", "a.test. 60 IN SOA ns.a.test. root.a.test. 7 3600 600 86400 60\n", 60, true, false },
+	{ "signatures over other sets of the authority section are left out", "x.a.test", DNS_A, DNS_KEY_DO, 0,
+	  "x.a.test. 300 IN A 192.0.2.1\n", "a.test. 300 IN NS ns.a.test.\na.test. 300 IN RRSIG " SIG("NS"), &plain,
+	  0, SAME, "", 300, false, false },
+	{ "the parent proves that there is no DS", "a.test", DNS_DS, DNS_KEY_DO, 0, "",
+	  "test. 60 IN SOA ns.test. root.test. 7 3600 600 86400 60\n"
+	  "a.test. 60 IN NSEC b.test. NS RRSIG NSEC\na.test. 60 IN RRSIG NSEC 8 2 60 20300101000000 20200101000000 1 test. c2ln\n",
+	  &plain, 0, "", SAME, 60, true, false },
+	{ "each zone of a chain may have its proof", "w.b.test", DNS_A, DNS_KEY_DO, 0,
+	  "w.b.test. 300 IN CNAME x.a.test.\nx.a.test. 300 IN A 192.0.2.1\n",
+	  "v.b.test. 300 IN NSEC y.b.test. A RRSIG NSEC\nv.b.test. 300 IN RRSIG NSEC 8 2 300 20300101000000 20200101000000 1 b.test. c2ln\n"
+	  NSEC_A "a.test. 300 IN RRSIG " SIG("NSEC"), &plain, 0, SAME, SAME, 300, false, true },
+	{ "a SOA of a zone that the end of the chain is not in is not believed", "w.b.test", DNS_A, 0, DNS_NXDOMAIN,
+	  "w.b.test. 300 IN CNAME x.a.test.\n", "b.test. 300 IN SOA ns.b.test. root.b.test. 7 3600 600 86400 60\n", &plain,
+	  0, SAME, "", 0, true, true },
+	{ "a SOA below the name is not believed", "a.test", DNS_A, 0, DNS_NXDOMAIN, "",
+	  "x.a.test. 300 IN SOA ns.b.test. root.b.test. 7 3600 600 86400 60\n", &plain, 0, "", "", 0, true, false },
 	{ "the proof of a wildcard stays with its answer", "w.a.test", DNS_A, DNS_KEY_DO, 0,
 	  "w.a.test. 300 IN A 192.0.2.1\nw.a.test. 300 IN RRSIG " SIG("A"),
 	  "a.test. 20 IN NS ns.a.test.\n" NSEC3_A "0p9mhaveqvm6t7vbl5lop2u3t2rp3tom.a.test. 300 IN RRSIG " SIG("NSEC3"), &plain,
@@ -249,6 +273,13 @@ static void run_response(void **state)
 	if (c->err) {
 		assert_null(a);
 		return;
+	}
+	if (a->dnssec && !(c->bits & DNS_KEY_DO)) {
+		struct dns_answer *whole = a;
+
+		assert_int_equal(dns_answer_form(whole, 0, &a), 0);
+		assert_false(a->dnssec);
+		dns_answer_unref(whole);
 	}
 	assert_int_equal(a->rcode, c->rcode);
 	assert_int_equal(a->ttl, c->ttl);
@@ -589,8 +620,28 @@ static void run_body(void **state)
 	dns_answer_unref(a);
 }
 
+/* Ninety signed proofs: enough of them for any answer are taken, the rest is left. */
+static void proofs_are_bounded(void **state)
+{
+	static uint8_t msg[MAKE_SIZE];
+	static char text[90 * 160];
+	struct dns_key key = make_key("x.a.test", DNS_A, DNS_KEY_DO);
+	struct dns_answer *a = NULL;
+	size_t len = 0, size;
+	unsigned i;
+
+	for (i = 0; i < 90; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "n%u.a.test. 300 IN NSEC o.a.test. A\nn%u.a.test. 300 IN RRSIG "
+					SIG("NSEC"), i, i);
+	size = make_response(msg, "x.a.test", DNS_A, DNS_NXDOMAIN, "", text);
+	assert_int_equal(dns_answer_from_response(msg, size, &key, &plain, NOW, &a), 0);
+	assert_int_equal(a->authorities, 64);
+	dns_answer_unref(a);
+}
+
 int main(void)
 {
+	rows_add("proofs are bounded", proofs_are_bounded, NULL);
 	ROWS_ADD(response_cases, run_response);
 	ROWS_ADD(raw_cases, run_raw);
 	ROWS_ADD(match_cases, run_match);

@@ -45,11 +45,11 @@ void rig_start_opts(struct rig *r, const struct upstream_opts *opts)
 
 void rig_start(struct rig *r, struct stub *stubs, unsigned count, uint32_t timeout_ms, unsigned in_flight_max)
 {
-	struct upstream_opts o = { .count = count, .timeout_ms = timeout_ms, .in_flight_max = in_flight_max };
+	struct upstream_opts o = { .count = count, .strategy = UPSTREAM_ORDERED, .timeout_ms = timeout_ms, .in_flight_max = in_flight_max };
 	unsigned i;
 
 	for (i = 0; i < count; i++)
-		o.servers[i] = stubs[i].addr;
+		o.servers[i].at = (struct endpoint){ .literal = true, .addr = stubs[i].addr };
 	rig_start_opts(r, &o);
 }
 
@@ -71,8 +71,8 @@ static void on_done(struct upstream_request *req, int err, const uint8_t *msg, s
 	a->err = err;
 	a->tag = a->rcode = -1;
 	if (!err) {
-		assert_true(size >= 12 && size <= sizeof(a->msg));
-		memcpy(a->msg, msg, size);
+		assert_true(size >= 12);
+		memcpy(a->msg, msg, size < sizeof(a->msg) ? size : sizeof(a->msg));
 		a->size = size;
 		a->rcode = msg[3] & 15;
 		a->tag = stub_tag(msg, size);
@@ -93,7 +93,7 @@ int rig_ask(struct rig *r, struct asked *a, unsigned i)
 					      "%cn%05u%cexample", 6, i % 100000, 7) + 1);
 	a->key.qtype = 1;
 	a->rig = r;
-	a->req = (struct upstream_request){ .key = &a->key, .done = on_done };
+	a->req = (struct upstream_request){ .key = &a->key, .done = on_done, .ecs = a->req.ecs, .ecs_len = a->req.ecs_len };
 	r->asking = true;
 	err = upstream_ask(r->up, &a->req);
 	r->asking = was_asking;

@@ -32,7 +32,7 @@ struct asked {
 	unsigned ended;			/* times done was called */
 	bool too_early;			/* done was called from within upstream_ask() */
 	int err;
-	uint8_t msg[1024];
+	uint8_t msg[1024];		/* the first of them */
 	size_t size;
 	int tag;			/* who answered: stub_tag() */
 	int rcode;			/* -1 without a message */

@@ -9,7 +9,7 @@
 #include "unit/upstream/stub.h"
 
 #define CONNS 16
-#define MSG   600
+#define MSG   STUB_ANSWER_MAX
 
 struct reply {
 	uint8_t data[MSG];
@@ -48,6 +48,18 @@ static void make_bare(struct reply *r)
 {
 	r->data[5] = 0;
 	r->size = 12;
+}
+
+static void look(struct stub *s, const uint8_t *query)
+{
+	size_t end = name_end(query), i;
+
+	for (i = 12; i < end; i++) {
+		s->capitals += query[i] >= 'A' && query[i] <= 'Z';
+		s->letters += (query[i] | 32) >= 'a' && (query[i] | 32) <= 'z';
+	}
+	if (query[11] == 1 && query[end + 4 + 7] & 0x80)
+		s->with_do++;
 }
 
 static void make_answer(const struct stub *s, const uint8_t *query, struct reply *r)
@@ -104,6 +116,9 @@ static bool bend(enum stub_mode mode, bool edns, struct reply *r)
 			if (r->data[i] >= 'a' && r->data[i] <= 'z')
 				r->data[i] -= 32;
 		return false;
+	case STUB_OTHER_LETTERS:
+		r->data[13] ^= 32;
+		return false;
 	case STUB_WRONG_ID:
 	case STUB_ONLY_WRONG_ID:
 		r->data[1] ^= 1;
@@ -130,6 +145,18 @@ static bool bend(enum stub_mode mode, bool edns, struct reply *r)
 	default:
 		return false;
 	}
+}
+
+size_t stub_answer(uint8_t tag, unsigned rcode, const uint8_t *query, uint8_t ret[STUB_ANSWER_MAX])
+{
+	const struct stub s = { .tag = tag };
+	struct reply r;
+
+	make_answer(&s, query, &r);
+	if (rcode)
+		set_rcode(&r, rcode);
+	memcpy(ret, r.data, r.size);
+	return r.size;
 }
 
 int stub_tag(const uint8_t *msg, size_t size)
@@ -165,11 +192,15 @@ static void serve_udp(struct stub *s)
 		s->ids[n] = (uint16_t)(buf[0] << 8 | buf[1]);
 	}
 	s->udp_queries++;
+	look(s, buf);
+	memcpy(s->last, buf, sizeof(s->last));
 	edns = buf[11] == 1;
 	if (edns)
 		s->with_edns++;
-	if (mode == STUB_SILENT)
+	if (mode == STUB_SILENT || (mode == STUB_SILENT_EDNS && edns))
 		return;
+	if (s->delay_ms)
+		usleep(s->delay_ms * 1000);
 	make_answer(s, buf, &good);
 	bad = good;
 	if (mode == STUB_OTHER_PORT) {
@@ -201,6 +232,7 @@ static bool answer_tcp(struct stub *s, struct conn *c, const uint8_t *query)
 
 	s->tcp_queries++;
 	c->queries++;
+	look(s, query);
 	make_answer(s, query, &r);
 	if (s->mode >= STUB_NXDOMAIN && s->mode <= STUB_REFUSED)
 		bend(s->mode, false, &r);

@@ -159,7 +159,7 @@ static void retry_comes_from_another_port_with_another_id(void **state)
 	rig_end(&r);
 	stub_stop(&s);
 	assert_int_equal(a.tag, 1);
-	assert_int_equal(s.udp_queries, 2);
+	assert_in_range(s.udp_queries, 2, 3);	/* the retry was without EDNS, and a probe asks whether that is needed */
 	assert_true(s.ports[0] != s.ports[1] || s.ids[0] != s.ids[1]);
 }
 
@@ -203,7 +203,7 @@ static void two_servers(void **state)
 	assert_int_equal(a.tag, c->tag);
 	assert_int_equal(a.rcode, c->rcode);
 	assert_int_equal(a.req.server, c->server);
-	assert_true(s[0].udp_queries <= 1 && s[1].udp_queries <= 1);
+	assert_true(s[0].udp_queries <= 2 && s[1].udp_queries <= 2);
 	rig_end(&r);
 	stub_stop(&s[0]);
 	stub_stop(&s[1]);
@@ -250,7 +250,8 @@ static void failing_send_is_told_later(void **state)
 	struct asked a = { 0 };
 	struct rig r;
 
-	assert_int_equal(addr_parse("255.255.255.255:53", 0, &o.servers[0]), 0);
+	assert_int_equal(addr_parse("255.255.255.255:53", 0, &o.servers[0].at.addr), 0);
+	o.servers[0].at.literal = true;
 	rig_start_opts(&r, &o);
 	assert_int_equal(rig_ask(&r, &a, 1), 0);
 	assert_int_equal(a.ended, 0);
@@ -260,7 +261,7 @@ static void failing_send_is_told_later(void **state)
 	rig_end(&r);
 }
 
-static void dead_first_server_costs_one_request_its_time(void **state)
+static void dead_first_server_costs_three_requests_their_time(void **state)
 {
 	struct asked a[20] = { 0 };
 	struct stub s[2];
@@ -275,7 +276,8 @@ static void dead_first_server_costs_one_request_its_time(void **state)
 		rig_run(&r, i + 1);
 		assert_int_equal(a[i].tag, 2);
 	}
-	assert_int_equal(rig_count(&r, COUNT_upstream_timeouts), 1);
+	assert_int_equal(rig_count(&r, COUNT_upstream_timeouts), 3);
+	assert_int_equal(rig_count(&r, COUNT_upstream_fell), 1);
 	rig_end(&r);
 	stub_stop(&s[0]);
 	stub_stop(&s[1]);
@@ -470,7 +472,7 @@ int main(void)
 		ROW(closed_port_moves_on_at_once),
 		ROW(closed_port_of_the_only_server_is_refused),
 		ROW(failing_send_is_told_later),
-		ROW(dead_first_server_costs_one_request_its_time),
+		ROW(dead_first_server_costs_three_requests_their_time),
 		ROW(time_of_a_request_is_kept_with_many_servers),
 		ROW(server_without_edns_is_remembered),
 		ROW(without_servers_there_is_nobody_to_ask),
