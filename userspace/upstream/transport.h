@@ -172,6 +172,12 @@ void upstream_handle_closed(struct upstream *u);
  */
 bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, size_t size);
 
+/**
+ * Why a response without an error, and not cut, is of no use to the asker: in
+ * upstream/usable.c.  NULL: it is.  Static storage.
+ */
+const char *upstream_unusable(const uint8_t *msg, size_t size);
+
 /* The end of an attempt: a response that matches (borrowed), or an error.  The transport has let go of the job. */
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size);
 void upstream_job_failed(struct upstream_job *job, int err);
