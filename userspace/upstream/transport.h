@@ -24,7 +24,8 @@ struct upstream_job;
 
 struct upstream_transport {
 	const char *name;
-	/* REFUSED may be for what went before on the connection: it is asked once more on a fresh one. */
+	/* REFUSED may be for what went before on the connection: it is asked once more on a fresh one,
+	 * and again while fresh ones answer others first. */
 	bool refused_again;
 	/*
 	 * Carry job->query to job->server, which is at job->to.  Returns 0 or a negative errno (nothing will be reported then);
@@ -73,6 +74,7 @@ struct upstream_job {
 	struct h2_request *request;	/* HTTPS's */
 	struct upstream_job *next;
 	struct upstream_job **link;
+	uint8_t refusals;		/* by connections that had answered others */
 	bool fresh;			/* must not take a connection that is there */
 	bool reused;			/* sent on a connection that was there before */
 	bool retried;			/* on a fresh connection, after another one lost it */
