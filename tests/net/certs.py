@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """certs.py - an authority and certificates of servers, made by openssl for a run of tests."""
+import base64
+import hashlib
 import subprocess
 
 
@@ -23,10 +25,10 @@ class Authority:
         """(certificate, key) for `alt` as openssl says it ("DNS:dns.test,IP:10.53.1.2"); days below 0: expired."""
         cert, key, request, more = (self.folder / f"{name}.{end}" for end in ("pem", "key", "csr", "ext"))
         more.write_text(f"subjectAltName={alt}\nbasicConstraints=CA:FALSE\n")
-        _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
-                 "-keyout", key, "-out", request)
-        _openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self.key, "-CAcreateserial", "-days", days,
-                 "-extfile", more, "-out", cert)
+        _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                 "-subj", f"/CN={name}", "-keyout", key, "-out", request)
+        _openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self.key, "-CAcreateserial",
+                 "-days", days, "-extfile", more, "-out", cert)
         for path in cert, key:		# servers that give up root read them too
             path.chmod(0o644)
         return cert, key
@@ -34,5 +36,6 @@ class Authority:
 
 def pin(cert):
     """The SHA-256 of a certificate's public key, as the configuration has it."""
-    script = f"openssl x509 -in '{cert}' -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64"
-    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    public = _openssl("x509", "-in", cert, "-pubkey", "-noout")
+    der = base64.b64decode("".join(public.splitlines()[1:-1]))
+    return base64.b64encode(hashlib.sha256(der).digest()).decode()

@@ -74,7 +74,8 @@ class Server:
         self.process = lab.start("upstream", "env", *env, *argv, stdout=self.err.open("w"), stderr=subprocess.STDOUT,
                                  cwd=folder)
         try:
-            lane.wait_until(f"{argv[0]} answers", 20, lambda: self.process.poll() is not None or self.answers(), every=0.1)
+            lane.wait_until(f"{argv[0]} answers", 20, lambda: self.process.poll() is not None or self.answers(),
+                            every=0.1)
             assert self.process.poll() is None, self.said()
         except AssertionError as e:
             self.stop()

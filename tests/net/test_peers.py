@@ -38,7 +38,8 @@ class House:
         """The peer, which speaks only that version of TLS; started unless it is the one that runs."""
         if self.now != (name, version):
             self.close()
-            self.peer = peers.Peer(self.lab, self.folder / f"{name}-{version}", name, self.ds, self.certificate, version)
+            folder = self.folder / f"{name}-{version}"
+            self.peer = peers.Peer(self.lab, folder, name, self.ds, self.certificate, version)
             self.now = name, version
         return self.peer
 

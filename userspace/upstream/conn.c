@@ -9,7 +9,7 @@
 
 #define CONNS_MAX 2			/* a server */
 #define IDLE_MS   7000
-#define REFUSALS_MAX 8		/* connections that refuse a query behind answers to others, before that is the server's word */
+#define REFUSALS_MAX 8			/* by connections that have answered others, before it is the server's word */
 #define SYN_MS    200			/* after which others do not wait for a connection, but begin their own */
 #define SHAKE_MS  2000			/* that a handshake may take */
 #define GRACE_MS  300			/* that a server has for its first answer, whenever the attempt began */
@@ -191,7 +191,7 @@ static int conn_new(struct upstream_job *job, const struct upstream_over *over, 
 	return err;
 }
 
-/* Nobody has answered its SYN: the kernel's next one may be a second away, and a network that is back meanwhile unseen. */
+/* Nobody has answered its SYN: the kernel's next one may be a second away, with the network back meanwhile. */
 static bool is_unanswered(const struct upstream_conn *c)
 {
 	return !c->stands && !c->s.shaking && uv_now(c->up->loop) - c->begun_ms >= SYN_MS;
