@@ -5,6 +5,7 @@ A row of MISDEEDS is one misdeed of mrstub's over the transports it is possible 
 own, so that nothing is known of the server yet; it asks in order, the bad one first.
 """
 import json
+import os
 import time
 
 import pytest
@@ -16,6 +17,7 @@ PORT = 5359			# the daemons here
 BAD, GOOD = "10.53.1.71", "10.53.1.72"
 HOST = "dns.bad.example"
 IN_TIME = 1.5			# upstreams.timeout_ms, in seconds
+SLACK = 2 if "MR_BUILD" in os.environ else 0.5		# sanitizers take their time
 
 UDP, TCP, TLS, HTTPS = ["udp"], ["tcp"], ["tls"], ["https"]
 CONNECTED = TCP + TLS + HTTPS
@@ -152,7 +154,7 @@ def test_a_server_that(ground, sentence, scheme, how):
         got, reply = ask(d, name_of(sentence, scheme, how), edns=0)
     said = d.millctl("upstreams").stdout
     assert got in ([wanted] if wanted else [FROM_BAD, FROM_GOOD]), said
-    assert reply.seconds < IN_TIME + 0.5, said
+    assert reply.seconds < IN_TIME + SLACK, said
     if got == "SERVFAIL" and sentence != "is lame by SERVFAIL":		# ours, and not the server's word
         assert set(reply.ede) & {0, 22, 23}, reply.ede
     if how == "alone":
@@ -195,7 +197,7 @@ def test_a_server_that_ends_each_connection_loses_nothing(ground, scheme, zone):
     with d.counting() as c:
         got = [ask(d, f"n{i}.{scheme}.{zone}") for i in range(40)]
     assert [g for g, _ in got] == [FROM_BAD] * 40
-    assert max(r.seconds for _, r in got) < 1
+    assert max(r.seconds for _, r in got) < 0.5 + SLACK
     if scheme != "tcp":
         assert c["upstream_resumed"] >= 20, "sessions go on where connections do not"
 
@@ -262,7 +264,7 @@ def test_a_handshake_that_never_comes_costs_what_silence_costs(ground, scheme):
     ground.stub("never", "--handshake", 60000, **NEVER)
     alone = ground.daemon([server(scheme, port=at(NEVER, scheme))])
     got, reply = ask(alone, f"one.{scheme}.never.example", edns=0)
-    assert got == "SERVFAIL" and reply.seconds < IN_TIME + 0.5 and set(reply.ede) & {22, 23}
+    assert got == "SERVFAIL" and reply.seconds < IN_TIME + SLACK and set(reply.ede) & {22, 23}
     ground.stop_daemons()
     beside = ground.daemon([server(scheme, port=at(NEVER, scheme)), server(scheme, GOOD)])
     assert ask(beside, f"two.{scheme}.never.example")[0] == FROM_GOOD
