@@ -266,11 +266,11 @@ MR_INLINE struct mr_decision mr_filter_decide(const struct mr_unit *u, const str
 					      const struct mr_name *n, __u32 group)
 {
 	struct mr_decision d = { { MR_NONE, 0, 0, 0 }, 0, 0, 0 };
+	__u32 depths = MR_READ(u->depths), i;
 	struct mr_found found;
-	__u32 i;
 
 	for (i = n->labels + 1; i-- > 0;) {
-		if (!(u->depths >> i & 1))
+		if (!(depths >> i & 1))
 			continue;
 		found = mr_filter_find(u, buckets, bloom, n->hash[i]);
 		if (i == n->labels)

@@ -18,9 +18,17 @@
 /* A kernel name has at most this many labels, root not counted; deeper names pass to user space. */
 #define MR_LABELS_MAX 16
 
-/* One load or store of the very size, neither torn nor repeated by the compiler. */
+/*
+ * One load or store of the very size, neither torn nor repeated by the compiler.
+ * ThreadSanitizer knows neither that nor the fences between them: to it they are atomic, and in order.
+ */
+#ifdef __SANITIZE_THREAD__
+#define MR_READ(x)     __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define MR_WRITE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
+#else
 #define MR_READ(x)     (*(const volatile __typeof__(x) *)&(x))
 #define MR_WRITE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+#endif
 
 /* For short loops of constant count: clang unrolls them, so that the program has no counter to follow. */
 #ifdef __clang__

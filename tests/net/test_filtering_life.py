@@ -212,8 +212,10 @@ def test_a_list_that_was_out_of_force_before_a_change_does_not_hinder_it(daemon)
     daemon.millctl("client", "set", "tv", MB4)
     assert blocked(daemon.ask("x.new.test")) and "No such file" in daemon.get("lists/gone")["error"]
     (daemon.folder / "here.txt").unlink()
-    refused = daemon.millctl("rule", "add", "||more.test^", check=False)
+    refused = daemon.millctl("rule", "add", "||more.test^$dnstype=A", check=False)
     assert refused.returncode == 1 and "here.txt" in refused.stderr, "nobody asked for that list to go"
+    daemon.millctl("rule", "add", "||plain.test^")		# one entry: no list is read for it
+    assert blocked(daemon.ask("x.plain.test"))
     assert blocked(daemon.ask("name.here.test")) and not blocked(daemon.ask("x.more.test"))
     daemon.hup()
     assert daemon.get("status")["reloads"]["failed"] == 1

@@ -9,7 +9,7 @@
  * made ahead (schedule.c), so that there is nothing left but to store it.
  *
  * Flags and cells are written under the lock alone, and by this file alone once
- * a snapshot is watched.  They are those of the snapshot in force and, while a
+ * a snapshot is watched; but for the cells of a set that is made (edit.c).  They are those of the snapshot in force and, while a
  * swap is under way, also those of the one that comes: none misses an edge.
  */
 #define LOG_ROOM "control"
@@ -163,6 +163,21 @@ void edges_move(struct edges *e, struct snapshot *s, const struct filter_view *v
 	for (i = 0; from != view->verdicts && i < count; i++)
 		if (memcmp(&from[i], &view->verdicts[i], sizeof(*from)))
 			kern_verdicts_write(view, &(struct kern_cell){ (uint32_t)i, from[i] }, 1);
+	pthread_mutex_unlock(&e->lock);
+}
+
+void edges_lock(struct edges *e)
+{
+	pthread_mutex_lock(&e->lock);
+}
+
+void edges_unlock(struct edges *e, const struct snapshot *s, bool is_new)
+{
+	unsigned i;
+
+	for (i = 0; is_new && i < EDGES_WATCHES; i++)
+		if (e->watch[i].snapshot == s)
+			schedule_renew(&e->watch[i]);
 	pthread_mutex_unlock(&e->lock);
 }
 

@@ -6,7 +6,9 @@
  * rules in filter.rules, and in filter.sources the names of its sources, in
  * order: verdicts speak of them by number, so a filter of other sources is not
  * taken.  These names are away while the filter is replaced: whoever is killed
- * in between leaves a filter that is not taken, never a wrong pair.
+ * in between leaves a filter that is not taken, never a wrong pair.  The rules
+ * for all stand there too: what was changed in place since (edit.c) is in no
+ * other file than state.db, and is changed again at the next start.
  */
 #define LOG_ROOM "control"
 #include <errno.h>
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "base/log.h"
@@ -29,8 +32,10 @@ static void state_path(const struct control *c, const char *name, char *buf)
 
 /* ---- files ---- */
 
-/* The names of the sources and what is done with lists, one a line. */
-static char *sources_text(const struct config *config)
+#define RULES_LINE "rules\n"		/* what stands behind it is rules */
+
+/* The names of the sources and what is done with lists, one a line; and the rules. */
+static char *sources_text(const struct config *config, bool with_rules)
 {
 	const struct config_lists *l = &config->filter_lists;
 	struct sources s;
@@ -45,23 +50,37 @@ static char *sources_text(const struct config *config)
 	for (i = 0; i < s.count; i++)
 		fprintf(f, "%d %s\n", i < s.lists ? (int)l->at[i].action : -1,
 			sources_name(config, &s, i, name, sizeof(name)));
+	if (with_rules)
+		fputs(RULES_LINE, f);
+	for (i = 0; with_rules && i < config->filter_rules.count; i++)
+		fprintf(f, "%s\n", config->filter_rules.at[i].text);
 	if (!fclose(f))
 		return text;
 	free(text);
 	return NULL;
 }
 
-static bool same_sources(const struct control *c, const struct config *config)
+/*
+ * Is the filter on disk of the same sources?
+ *
+ * @ret_rules  its rules for all, one a line (the caller's), or NULL when they are not known
+ */
+static bool same_sources(const struct control *c, const struct config *config, char **ret_rules)
 {
-	char path[PATH_SIZE], *want = sources_text(config), *have = NULL;
+	char path[PATH_SIZE], *want = sources_text(config, false), *have = NULL, *rules;
 	size_t size = 0;
 	bool same = false;
 	FILE *f;
 
+	*ret_rules = NULL;
 	state_path(c, "filter.sources", path);
 	f = file_stream(path);
-	if (f && want)
-		same = getdelim(&have, &size, '\0', f) >= 0 && strcmp(have, want) == 0;
+	if (f && want && getdelim(&have, &size, '\0', f) >= 0 && !strncmp(have, want, strlen(want))) {
+		rules = have + strlen(want);
+		same = !*rules || !strncmp(rules, RULES_LINE, strlen(RULES_LINE));
+		if (*rules && same)
+			*ret_rules = strdup(rules + strlen(RULES_LINE));
+	}
 	if (f)
 		fclose(f);
 	free(have);
@@ -71,7 +90,7 @@ static bool same_sources(const struct control *c, const struct config *config)
 
 static int write_sources(const struct control *c, const struct config *config, struct err_at *reterr)
 {
-	char path[PATH_SIZE], *text = sources_text(config);
+	char path[PATH_SIZE], *text = sources_text(config, true);
 	FILE *f;
 	int err = 0;
 
@@ -79,7 +98,8 @@ static int write_sources(const struct control *c, const struct config *config, s
 		return err_why(reterr, -ENOMEM, "out of memory");
 	state_path(c, "filter.sources", path);
 	f = fopen(path, "we");
-	if (!f || fputs(text, f) < 0)
+	/* rules are nobody else's business, as in state.db */
+	if (!f || fchmod(fileno(f), 0600) || fputs(text, f) < 0)
 		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	if (f && fclose(f) && !err)
 		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
@@ -211,14 +231,25 @@ static int put_in_force(struct control *c, struct snapshot *s, struct compiled *
 
 bool filter_load(struct control *c, struct snapshot *s)
 {
-	char path[PATH_SIZE], rules[PATH_SIZE];
+	char path[PATH_SIZE], rules[PATH_SIZE], *of_file;
 	struct err_at why = { 0 };
 	struct compiled made = { 0 };
+	bool loaded, wait;
 
 	state_path(c, "filter.bin", path);
 	state_path(c, "filter.rules", rules);
-	return same_sources(c, s->config) && compile_open(path, rules, &c->secret, &made, &why) == 0 &&
-	       put_in_force(c, s, &made, &why) == 0;
+	loaded = same_sources(c, s->config, &of_file) && !compile_open(path, rules, &c->secret, &made, &why);
+	/* What a run before has changed in its tables is not to be missing for a moment: packets wait at the sockets. */
+	wait = loaded && of_file && kern_taken_over(c->kern);
+	if (wait)
+		kern_enable(c->kern, false);
+	loaded = loaded && !put_in_force(c, s, &made, &why);
+	if (loaded && of_file)
+		edit_replay(c, s, of_file);
+	if (wait)
+		kern_enable(c->kern, true);
+	free(of_file);
+	return loaded;
 }
 
 /* ---- compiling ---- */
@@ -296,6 +327,7 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 		free(c->lists);
 		c->lists = j->states;
 		j->states = NULL;
+		c->edits = 0;
 		left_outs_done(&c->bad_rules);
 		c->bad_rules = j->bad_rules;
 		j->bad_rules = (struct left_outs){ 0 };

@@ -15,6 +15,7 @@
 #include "net/change.h"
 #include "net/neigh.h"
 #include "policy/compile.h"
+#include "policy/filter_edit.h"
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
 #include "server/server.h"
@@ -22,6 +23,7 @@
 #include "upstream/pool.h"
 
 #define CONTROL_TAILS_MAX   8
+#define EDITS_NONE          UINT_MAX
 #define SOURCE_NAME_MAX     96
 
 struct call;
@@ -110,6 +112,7 @@ struct control {
 	struct addr source[UPSTREAM_SERVERS_MAX];	/* whence we ask each server */
 	struct list_state *lists;	/* one for each of the configuration's lists */
 	uint64_t filter_asked, filter_untold;
+	unsigned edits;			/* changes in place since the filter was compiled, or EDITS_NONE: none may be made before */
 	const struct rules *patterns;	/* whose count of names with too many steps has been told */
 	uint64_t patterns_told;
 	uint64_t patterns_next_ns;	/* not again before */
@@ -325,6 +328,28 @@ void filter_job_done(struct filter_job *j);
 /* Both. */
 int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr);
 
+/* ---- edit.c: a plain rule, without compiling ---- */
+
+/**
+ * Plan how the filter in force becomes that of @next, which differs by one of the rules for all.
+ *
+ * Returns 0; -EAGAIN when that takes a compilation.
+ */
+int edit_plan(struct control *c, const struct config *next, struct filter_edit *ret);
+
+/*
+ * Change the filter as planned and put @s, a snapshot without a filter, in force with it; taken on success: both
+ * worlds have it.
+ */
+int edit_make(struct control *c, const struct filter_edit *e, struct snapshot *s);
+
+/**
+ * Bring a filter from the disk up to the rules for all of @s, which has it, as far as that can be without compiling.
+ *
+ * @rules  what it was compiled from, one a line; changed
+ */
+void edit_replay(struct control *c, struct snapshot *s, char *rules);
+
 /* ---- patterns.c ---- */
 
 /* Warn of regular expressions that took all the steps of queries, the worst by name; once a minute. */
@@ -347,6 +372,9 @@ int schedule_groups(struct snapshot *s, int64_t now_s);
  * change.  Without memory that is the next second, and w->failed.
  */
 int64_t schedule_look(struct schedule_watch *w, int64_t now_s, bool *ret_changed);
+
+/* What was made ahead does not know a set that is new: make it again. */
+void schedule_renew(struct schedule_watch *w);
 
 /* Watch @s (a reference is taken; NULL: none) instead of what was watched. */
 void schedule_watch(struct schedule_watch *w, struct snapshot *s);
@@ -371,6 +399,13 @@ void edges_add(struct edges *e, struct snapshot *s);
 
 /* The verdicts of @s have been copied into @view, which becomes its judge's: bring along what has changed since. */
 void edges_move(struct edges *e, struct snapshot *s, const struct filter_view *view);
+
+/*
+ * No edge is stored between these two, which is where a set of the filter of @s is
+ * made: with @is_new the next edge is made ahead again.
+ */
+void edges_lock(struct edges *e);
+void edges_unlock(struct edges *e, const struct snapshot *s, bool is_new);
 
 /* Watch @s, and no other any more; NULL: none. */
 void edges_only(struct edges *e, struct snapshot *s);
@@ -431,6 +466,17 @@ int snapshot_make(struct control *c, struct config *config, struct snapshot **re
  */
 int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f, const struct mr_verdict *verdicts,
 		   bool *ret_mapped, struct err_at *reterr);
+
+/*
+ * Hand @s (taken), whose filter is the one in force after a change in place, to kernel and workers.
+ *
+ * Nobody waits for packets that began before: the tables are the same, and a packet that reads the
+ * new generation finds answers whose names were looked up in the new entries.
+ */
+void snapshot_apply_edited(struct control *c, struct snapshot *s);
+
+/* The snapshot that has the filter of @s, and whose flags and cells are in force; NULL of NULL. */
+struct snapshot *snapshot_root(struct snapshot *s);
 
 /* Put a new table of clients in force, all else being as it is. */
 int snapshot_renew_clients(struct control *c, struct err_at *reterr);

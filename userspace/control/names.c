@@ -21,7 +21,7 @@
 #define TTL_MIN_S    5
 #define TTL_MAX_S    86400
 #define RETRY_MIN_MS 1000
-#define RETRY_MAX_MS 60000
+#define RETRY_MAX_MS 5000
 
 /* One question about a name. */
 struct question {

@@ -209,8 +209,32 @@ static int note(struct control *c, const struct change *ch, char **ret_old)
 			 state_delete(c->objects, w->kind, w->name, ch->reterr);
 }
 
+/* What makes a change real: a filter that was compiled, or an entry of the one in force. */
+struct work {
+	bool in_place;
+	struct filter_edit edit;
+	struct filter_job job;
+};
+
+/* The filter of @config.  One entry changes where that will do; all else is compiled. */
+static int prepare_filter(struct control *c, const struct change *ch, const struct config *config, struct work *ret)
+{
+	int err;
+
+	ret->in_place = !strcmp(ch->what.kind, "rule") && !edit_plan(c, config, &ret->edit);
+	if (ret->in_place)
+		return 0;
+	err = fetch_want(c, config, ch->reterr);
+	return err ? err : filter_prepare(c, config, FEED_AS_BEFORE, &ret->job, ch->reterr);
+}
+
+static int adopt(struct control *c, const struct change *ch, struct snapshot *s, struct work *w)
+{
+	return w->in_place ? edit_make(c, &w->edit, s) : filter_adopt(c, s, &w->job, ch->reterr);
+}
+
 /* One try at prepare(). */
-static int prepare_once(struct control *c, const struct change *ch, struct snapshot **ret, struct filter_job *job)
+static int prepare_once(struct control *c, const struct change *ch, struct snapshot **ret, struct work *work)
 {
 	struct config_errors *errs = calloc(1, sizeof(*errs));
 	struct config *config = NULL;
@@ -230,19 +254,17 @@ static int prepare_once(struct control *c, const struct change *ch, struct snaps
 	}
 	err = snapshot_make(c, config, ret, ch->reterr);
 	if (!err)
-		err = fetch_want(c, config, ch->reterr);
-	if (!err)
-		err = filter_prepare(c, config, FEED_AS_BEFORE, job, ch->reterr);
+		err = prepare_filter(c, ch, config, work);
 	/* What is wrong with a file, or with what the object asks for, is not about the database. */
 	return err && err != -ENOMEM && err != -ENOSPC ? -EINVAL : err;
 }
 
 /* A snapshot of the configuration with the change, and its filter, ready to be put in force. */
-static int prepare(struct control *c, const struct change *ch, struct snapshot **ret, struct filter_job *job)
+static int prepare(struct control *c, const struct change *ch, struct snapshot **ret, struct work *work)
 {
 	struct change alone = *ch;
 	struct err_at ignored;
-	int err = prepare_once(c, ch, ret, job);
+	int err = prepare_once(c, ch, ret, work);
 
 	/* What comes back with a change must not be what it fails of. */
 	if (!err || err == -ENOMEM || c->left_out_next.count >= c->left_out.count)
@@ -252,7 +274,7 @@ static int prepare(struct control *c, const struct change *ch, struct snapshot *
 	snapshot_unref(*ret);
 	*ret = NULL;
 	alone.what.alone = true;
-	return prepare_once(c, &alone, ret, job);
+	return prepare_once(c, &alone, ret, work);
 }
 
 static void undo(struct control *c, const struct change *ch, const char *old)
@@ -261,8 +283,11 @@ static void undo(struct control *c, const struct change *ch, const char *old)
 	int err = old ? state_put(c->objects, ch->what.kind, ch->what.name, old, schedule_now_s(), &at) :
 			state_delete(c->objects, ch->what.kind, ch->what.name, &at);
 
-	if (err)
-		log_err("%s %s: stored, but not in force, and it cannot be undone: %s", ch->what.kind, ch->what.name, at.why);
+	if (!err)
+		return;
+	log_err("%s %s: stored, but not in force, and it cannot be undone: %s", ch->what.kind, ch->what.name, at.why);
+	/* The next change comes to more than itself. */
+	c->edits = EDITS_NONE;
 }
 
 /* A list that is yet to be fetched is not in force, and one that cannot be read is not either. */
@@ -282,26 +307,27 @@ static void log_done(const struct control *c, const struct effective_change *w)
 static int do_change(struct control *c, void *arg)
 {
 	const struct change *ch = arg;
-	struct filter_job job = { 0 };
+	struct work *work = calloc(1, sizeof(*work));
 	struct snapshot *s = NULL;
 	struct err_at ignored;
 	char *old = NULL;
-	int err = note(c, ch, &old);
+	int err = work ? note(c, ch, &old) : -ENOMEM;
 
 	if (!err)
-		err = prepare(c, ch, &s, &job);
+		err = prepare(c, ch, &s, work);
 	if (!err)
 		err = state_commit(c->objects, ch->reterr);
 	if (err)
 		goto out;
-	err = filter_adopt(c, s, &job, ch->reterr);
+	err = adopt(c, ch, s, work);
 	if (err) {
 		undo(c, ch, old);
 		goto out;
 	}
 	effective_settle(c);
 	s = NULL;
-	lists_sweep(c->fetch);
+	if (!work->in_place)
+		lists_sweep(c->fetch);
 	if (!ch->what.json)
 		pause_drop(c, ch->what.kind, ch->what.name);
 	log_done(c, &ch->what);
@@ -310,7 +336,9 @@ out:
 		state_rollback(c->objects);
 	if (s)
 		fetch_want(c, c->snapshot->config, &ignored);
-	filter_job_done(&job);
+	if (work)
+		filter_job_done(&work->job);
+	free(work);
 	snapshot_unref(s);
 	free(old);
 	return err;

@@ -159,6 +159,15 @@ void schedule_watch(struct schedule_watch *w, struct snapshot *s)
 	*w = (struct schedule_watch){ .snapshot = s ? snapshot_ref(s) : NULL };
 }
 
+void schedule_renew(struct schedule_watch *w)
+{
+	/* What is not made is made when it is due. */
+	if (!w->next.made)
+		return;
+	change_done(&w->next);
+	change_make(w->snapshot, w->until, &w->next);
+}
+
 int64_t schedule_look(struct schedule_watch *w, int64_t now_s, bool *ret_changed)
 {
 	struct schedule_change *next = &w->next;

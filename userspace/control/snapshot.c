@@ -95,10 +95,11 @@ static void take_source_names(struct control *c, const struct config *config)
 	pthread_mutex_unlock(&c->names_lock);
 }
 
-/* The snapshot whose flags and cells are in force; NULL at a start. */
-static struct snapshot *in_force(const struct control *c)
+struct snapshot *snapshot_root(struct snapshot *s)
 {
-	return c->snapshot && c->snapshot->base ? c->snapshot->base : c->snapshot;
+	while (s && s->base)
+		s = s->base;
+	return s;
 }
 
 static void hand_over(struct control *c, struct snapshot *s)
@@ -141,7 +142,7 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 		hand_over(c, s);
 		kern_release(c->kern);
 	}
-	edges_only(&c->edges, in_force(c));
+	edges_only(&c->edges, snapshot_root(c->snapshot));
 	if (err)
 		return err;
 	take_source_names(c, s->config);
@@ -152,11 +153,21 @@ int snapshot_apply(struct control *c, struct snapshot *s, const struct filter *f
 	return 0;
 }
 
+void snapshot_apply_edited(struct control *c, struct snapshot *s)
+{
+	kern_configure(c->kern, s->udp.recursion);
+	hand_over(c, s);
+	take_source_names(c, s->config);
+}
+
 int snapshot_renew_clients(struct control *c, struct err_at *reterr)
 {
-	struct snapshot *s = malloc(sizeof(*s)), *base = in_force(c);
+	struct snapshot *s = malloc(sizeof(*s)), *base = c->snapshot;
 	int err;
 
+	/* Not one behind another: whoever has the configuration has all but the clients. */
+	if (base->base && base->config == base->base->config)
+		base = base->base;
 	if (!s)
 		return -ENOMEM;
 	*s = *base;

@@ -12,6 +12,7 @@
 #include "control/internal.h"
 #include "dns/name.h"
 #include "net/sock.h"
+#include "net/tls.h"
 
 _Static_assert(CONFIG_SERVERS_ALL == UPSTREAM_SERVERS_MAX && CONFIG_SERVERS_MAX == UPSTREAM_SET_MAX &&
 	       CONFIG_PINS_MAX == UPSTREAM_PINS_MAX, "the same bounds");
@@ -185,6 +186,20 @@ void upstreams_close(struct control *c)
 
 /* ---- in force ---- */
 
+/* Said once for each configuration: the clock is set before long, or never. */
+static void look_at_clock(struct upstream_pool *p)
+{
+	const struct upstream_opts *o = upstream_pool_opts(p);
+	unsigned i;
+
+	for (i = 0; i < o->count; i++) {
+		if (o->servers[i].at.scheme < ENDPOINT_TLS || tls_clock_is_set())
+			continue;
+		log_warn("the clock is not set: until it is, times in certificates of upstream servers do not count");
+		return;
+	}
+}
+
 static int renew(struct control *c, const struct config *config)
 {
 	static const struct upstream_listener listen = { .told = on_news };
@@ -211,8 +226,10 @@ static int renew(struct control *c, const struct config *config)
 	names_free(c->names);
 	c->names = names;
 	upstream_pool_unref(old);
-	if (pool)
+	if (pool) {
+		look_at_clock(pool);
 		look_at_sources(c);
+	}
 	return 0;
 }
 

@@ -53,6 +53,7 @@ static void add_name(const struct answers *a, const struct mr_unit *u, const uin
 	struct mr_name n = { 0 };
 	bool deep = cut_deep(&name, &len);
 	struct mr_found found;
+	uint32_t depths = MR_READ(u->depths);
 	unsigned i;
 
 	memcpy(n.text, name, len);
@@ -60,7 +61,7 @@ static void add_name(const struct answers *a, const struct mr_unit *u, const uin
 	if (mr_name_hash(&n, a->m.secret))
 		return;
 	for (i = 0; i <= n.labels; i++) {
-		if (!(u->depths >> i & 1))
+		if (!(depths >> i & 1))
 			continue;
 		found = mr_filter_find(u, a->m.filter, a->m.bloom, n.hash[i]);
 		add_set(s, found.subtree);

@@ -67,6 +67,7 @@ struct kern_opts {
 };
 
 struct kern;
+struct filter_edit;
 
 /**
  * Load, pin or take over, and attach.
@@ -199,6 +200,21 @@ void kern_filter_settle(struct kern *k);
 /* Both, and nothing is forgotten. */
 int kern_filter_publish(struct kern *k, const struct filter *f, const struct mr_verdict *verdicts, unsigned groups,
 			struct filter_view *ret, bool *ret_mapped, struct err_at *reterr);
+
+/**
+ * Change one entry of the filter in force, in place, and raise the filter generation.
+ *
+ * @e      planned for that filter, whose members have been noted (filter_edit.h)
+ * @cells  what its set means to each group; used when the set is new
+ * @ret    as of kern_filter_publish(): under the new generation, all else as it was
+ *
+ * In the off form the filter and its verdicts are those given to
+ * kern_filter_publish(): the caller has made them writable.
+ *
+ * Returns 0, or -ENOENT while no filter is in force.
+ */
+int kern_filter_edit(struct kern *k, const struct filter_edit *e, const struct mr_verdict *cells,
+		     struct filter_view *ret);
 
 /* The filter that was taken over with the pins, if one is in force. */
 bool kern_filter_view(struct kern *k, struct filter_view *ret);

@@ -50,6 +50,9 @@ struct tls_peer {
  */
 int tls_context_new(const char *ca_file, struct tls_context **ret, struct err_at *reterr);
 
+/* Whether the clock shows a time that can be right; while it does not, times in certificates do not count. */
+bool tls_clock_is_set(void);
+
 /* Takes NULL; connections must be gone. */
 void tls_context_free(struct tls_context *c);
 

@@ -29,10 +29,11 @@ static void tell(const struct mr_decision *d, struct filter_result *ret)
 void filter_ahead(const struct filter_view *v, const struct mr_name *name)
 {
 	const struct mr_unit *u = v->unit;
+	uint32_t depths = MR_READ(u->depths);
 	unsigned i;
 
 	for (i = 0; i <= name->labels; i++)
-		if (u->depths >> i & 1) {
+		if (depths >> i & 1) {
 			__builtin_prefetch(&v->buckets[mr_bucket_first(name->hash[i], u->bucket_mask)]);
 			__builtin_prefetch(&v->bloom[mr_bloom_word(name->hash[i], u->bloom_mask)]);
 		}
@@ -85,6 +86,7 @@ void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_
 	struct mr_decision d = nothing;
 	struct mr_name name;
 	struct mr_found found;
+	uint32_t depths = MR_READ(u->depths);
 	unsigned i;
 
 	/* all of these are parents of the name, unless nothing was cut */
@@ -93,7 +95,7 @@ void filter_find_deep(const struct filter_view *v, const uint8_t *lower, uint16_
 		return;
 	}
 	for (i = name.labels + 1U; i-- > 0;) {
-		if (!(u->depths >> i & 1))
+		if (!(depths >> i & 1))
 			continue;
 		found = mr_filter_find(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base, name.hash[i]);
 		mr_filter_weigh(u, v->verdicts - u->verdict_base, group, found.subtree, i, &d);

@@ -221,13 +221,25 @@ uint64_t filter_untold(const struct filter *f)
 
 /* ---- members ---- */
 
+/* Behind the last set that has members there are spare ones. */
+static uint32_t count_used(const struct filter_members *m)
+{
+	const struct filter_member *end;
+	uint32_t used = m->sets;
+
+	while (used > 1 && filter_set_members(m, used - 1, &end) == end)
+		used--;
+	return used;
+}
+
 struct filter_members *filter_members_copy(const struct filter *f)
 {
 	const struct filter_header *h = header(f);
 	const struct filter_layout l = filter_layout(h);
 	size_t rows = h->folded * sizeof(struct filter_folded), places = (h->sets + 1ULL) * sizeof(uint32_t);
 	size_t size = h->members * sizeof(struct filter_member);
-	struct filter_members *m = malloc(sizeof(*m) + rows + places + size);
+	struct filter_members *m = malloc(sizeof(*m) + rows + places + size +
+					  FILTER_SPARE_MEMBERS * sizeof(struct filter_member));
 	uint8_t *to = (uint8_t *)(m + 1);
 
 	if (!m)
@@ -239,7 +251,9 @@ struct filter_members *filter_members_copy(const struct filter *f)
 	*m = (struct filter_members){
 		.sets = h->unit.sets, .folded = h->folded, .untold = h->untold, .row = (const struct filter_folded *)to,
 		.at = (const uint32_t *)(to + rows), .member = (const struct filter_member *)(to + rows + places),
+		.room = FILTER_SPARE_MEMBERS,
 	};
+	m->used = count_used(m);
 	return m;
 }
 

@@ -21,6 +21,8 @@
 #define FILTER_VERSION 3
 #define FILTER_PAGE    4096
 #define FILTER_MEMBERS_MAX (64U << 20)
+#define FILTER_SPARE_SETS    256	/* of no names, for what is changed in place */
+#define FILTER_SPARE_MEMBERS 16384	/* the same, in memory */
 #define FILTER_FOLDED_MAX  (1U << 20)		/* folded names; a row of 24 octets each */
 #define FILTER_FOLDED_MEMBERS_MAX (16U << 20)	/* members of all sets, up to which sets of folded names are taken */
 
@@ -51,25 +53,27 @@ struct filter_folded {
 
 /* The members of all sets, and the folded names, in one piece of memory. */
 struct filter_members {
-	uint32_t sets;			/* that the kernel's entries have numbers of; those of folded names follow */
+	uint32_t sets;			/* that the kernel's entries have numbers of, spare ones included; those of folded names follow */
 	uint32_t folded;
 	uint64_t untold;		/* names with the ask set that are not among the folded: there was no room */
 	const uint32_t *at;		/* a place for each set, and one */
 	const struct filter_member *member;
 	const struct filter_folded *row;
+	uint32_t used;			/* sets below it have members (0 apart): the others are for filter_edit.h */
+	uint32_t room;			/* members that there is room for behind the last one */
 };
 
 static inline bool filter_set_is_subtree(const struct filter_members *m, uint32_t set)
 {
-	return (m->at[set] & FILTER_SET_SUBTREE) != 0;
+	return (MR_READ(m->at[set]) & FILTER_SET_SUBTREE) != 0;
 }
 
 /* Members of a set that there is: from the result to @ret_end. */
 static inline const struct filter_member *filter_set_members(const struct filter_members *m, uint32_t set,
 							     const struct filter_member **ret_end)
 {
-	*ret_end = m->member + (m->at[set + 1] & ~FILTER_SET_SUBTREE);
-	return m->member + (m->at[set] & ~FILTER_SET_SUBTREE);
+	*ret_end = m->member + (MR_READ(m->at[set + 1]) & ~FILTER_SET_SUBTREE);
+	return m->member + (MR_READ(m->at[set]) & ~FILTER_SET_SUBTREE);
 }
 
 /* The set of an entry whose own says MR_SET_ASK; 0 when the name is not among the folded. */

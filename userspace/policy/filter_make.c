@@ -219,6 +219,14 @@ static int each_entry(const void *from, filter_place_take take, void *to)
 	return err;
 }
 
+/* Sets of no names behind the others: their numbers are for names that are changed in place (filter_edit.h). */
+static uint32_t count_spare(const struct filter_sets *s)
+{
+	uint32_t left = s->bound > s->count ? s->bound - s->count : 0;
+
+	return left < FILTER_SPARE_SETS ? left : FILTER_SPARE_SETS;
+}
+
 static int by_hash(const void *a, const void *b)
 {
 	const struct filter_folded *x = a, *y = b;
@@ -230,10 +238,17 @@ static int by_hash(const void *a, const void *b)
 	return x->set < y->set ? -1 : 1;
 }
 
-/* What stands behind the tables of the kernel. */
-static void copy_sets(const struct making *m, const struct filter_layout *l, uint8_t *image)
+static void write_set_at(const struct filter_sets *s, uint32_t spare, uint32_t *to)
 {
-	memcpy(image + l->set_at, m->sets.at, (m->sets.count + 1ULL) * sizeof(*m->sets.at));
+	memcpy(to, s->at, (s->count + 1ULL) * sizeof(*to));
+	for (to += s->count + 1; spare--; to++)
+		*to = s->members_count;
+}
+
+/* What stands behind the tables of the kernel. */
+static void copy_sets(const struct making *m, uint32_t spare, const struct filter_layout *l, uint8_t *image)
+{
+	write_set_at(&m->sets, spare, (uint32_t *)(image + l->set_at));
 	if (m->sets.members_count)
 		memcpy(image + l->members, m->sets.members, m->sets.members_count * sizeof(*m->sets.members));
 	if (m->rows)
@@ -243,12 +258,13 @@ static void copy_sets(const struct making *m, const struct filter_layout *l, uin
 /* One try with that many buckets; -ENOSPC when the names do not fit. */
 static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct filter *ret)
 {
+	uint32_t spare = count_spare(&m->sets), sets = m->sets.count + spare;
 	struct filter_header *h, made = {
 		.magic = FILTER_MAGIC, .version = FILTER_VERSION, .header_size = sizeof(made),
-		.members = m->sets.members_count, .sets = m->sets.count, .folded = m->rows, .untold = m->untold,
+		.members = m->sets.members_count, .sets = sets, .folded = m->rows, .untold = m->untold,
 		.rules = m->rules,
 		.unit = { .bucket_mask = buckets - 1, .bloom_mask = words - 1,
-			  .sets = m->sets.count < m->sets.bound ? m->sets.count : m->sets.bound, .depths = m->depths,
+			  .sets = sets < m->sets.bound ? sets : m->sets.bound, .depths = m->depths,
 			  .entries = m->entries, .fingerprint = m->b->secret->fingerprint },
 	};
 	struct filter_layout l = filter_layout(&made);
@@ -269,7 +285,7 @@ static int make_image(struct making *m, uint32_t buckets, uint32_t words, struct
 		munmap(image, l.size);
 		return err;
 	}
-	copy_sets(m, &l, image);
+	copy_sets(m, spare, &l, image);
 	h->sum = filter_sum(image, l.size);
 	*ret = (struct filter){ image, l.size };
 	return 0;

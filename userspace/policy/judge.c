@@ -131,6 +131,7 @@ static void each_entry(const struct judge *j, const struct judge_question *q, en
 	struct mr_found found;
 	struct mr_name deep;
 	bool cut = false;
+	uint32_t depths = MR_READ(u->depths);
 	unsigned i;
 
 	if (!name) {
@@ -138,7 +139,7 @@ static void each_entry(const struct judge *j, const struct judge_question *q, en
 		name = &deep;
 	}
 	for (i = name->labels + 1U; i-- > 0;) {
-		if (!(u->depths >> i & 1))
+		if (!(depths >> i & 1))
 			continue;
 		found = mr_filter_find(u, v->buckets - u->bucket_base, (const __u64 *)v->bloom - u->bloom_base,
 				       name->hash[i]);
@@ -497,4 +498,12 @@ bool judge_asks_within(const struct judge *j, const uint8_t *lower, uint16_t len
 bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len)
 {
 	return judge_asks_within(j, lower, len, NULL);
+}
+
+void judge_set_verdicts(const struct judge *j, uint32_t set, struct mr_verdict *ret)
+{
+	unsigned g;
+
+	for (g = 0; g < j->groups; g++)
+		ret[g] = verdict_of(j, g, set, strongest_regex(j, g));
 }

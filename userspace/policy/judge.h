@@ -109,4 +109,7 @@ bool judge_asks(const struct judge *j, const uint8_t *lower, uint16_t len);
  */
 struct mr_verdict *judge_verdicts(const struct judge *j);
 
+/* The same for one set: @ret has a cell for each group. */
+void judge_set_verdicts(const struct judge *j, uint32_t set, struct mr_verdict *ret);
+
 #endif

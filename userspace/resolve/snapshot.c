@@ -15,18 +15,18 @@ void snapshot_unref(struct snapshot *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	if (!s->base) {
-		filter_free(s->owned.filter);
-		free(s->owned.verdicts);
-		filter_members_free(s->owned.members);
-		rules_free(s->owned.rules);
-		free(s->owned.groups);
+	filter_free(s->owned.filter);
+	free(s->owned.verdicts);
+	filter_members_free(s->owned.members);
+	rules_free(s->owned.rules);
+	free(s->owned.groups);
+	if (!s->base || s->config != s->base->config) {
 		who_free(s->who);
-		free(s->owned.tags);
 		suffixes_free(s->inside);
 		suffixes_free(s->unspecial);
 		config_free(s->config);
 	}
+	free(s->owned.tags);
 	free(s->clients);
 	snapshot_unref(s->base);
 	free(s);

@@ -18,10 +18,10 @@
 
 struct snapshot {
 	_Atomic unsigned refs;
-	struct snapshot *base;		/* a reference to the one that owns what this one has of it; NULL: all is its own */
-	struct config *config;		/* owned, or the base's */
+	struct snapshot *base;		/* a reference to the one that has what this one does not own; NULL: all is its own */
+	struct config *config;		/* owned, with who, unless it is that of the base */
 	struct clients *clients;	/* owned */
-	struct who_table *who;		/* names and tags of clients; owned, or the base's */
+	struct who_table *who;		/* names and tags of clients */
 	struct judge judge;		/* what the filter says */
 	struct snapshot_owned {
 		struct filter *filter;	/* NULL when the view is of the kernel's maps */
@@ -30,7 +30,7 @@ struct snapshot {
 		struct rules *rules;
 		struct judge_group *groups;	/* one block of memory with their flags */
 		const char **tags;	/* of clients, for who */
-	} owned;			/* nothing, with a base */
+	} owned;			/* NULL: the base's */
 	const struct mr_secret *secret;	/* lives as long as the process */
 	/* derived from config, so that the query path need not */
 	struct dns_reply_limits udp;
@@ -39,8 +39,8 @@ struct snapshot {
 	unsigned admit_after;
 	bool prefetch;
 	bool rebinding;			/* look for it */
-	struct suffixes *inside;	/* zones that may have addresses of the inside; owned, or the base's */
-	struct suffixes *unspecial;	/* zones that are forwarded though special; owned, or the base's */
+	struct suffixes *inside;	/* zones that may have addresses of the inside; owned with config */
+	struct suffixes *unspecial;	/* zones that are forwarded though special; the same */
 };
 
 /**

@@ -21,6 +21,7 @@ enum upstream_change upstream_health_responded(struct upstream_health *h, const 
 		h->latency_us = 0;	/* of time-outs: it begins anew */
 	measure(h, latency_us, now_ms);
 	h->bad = 0;
+	h->responded_ms = now_ms;
 	h->lame = good ? 0 : h->lame + 1;
 	if (!h->failed)
 		return UPSTREAM_SAME;
@@ -35,6 +36,8 @@ enum upstream_change upstream_health_responded(struct upstream_health *h, const 
 enum upstream_change upstream_health_lost(struct upstream_health *h, const struct upstream_limits *l, uint32_t waited_us,
 					  uint64_t now_ms)
 {
+	if (h->responded_ms && now_ms - waited_us / 1000 < h->responded_ms)
+		return UPSTREAM_SAME;
 	measure(h, waited_us, now_ms);
 	h->good = 0;
 	h->bad++;
@@ -61,6 +64,14 @@ void upstream_health_asked(struct upstream_health *h, uint64_t now_ms)
 bool upstream_health_probe(struct upstream_health *h, const struct upstream_limits *l, uint64_t now_ms)
 {
 	if (!h->failed || now_ms < h->probe_ms)
+		return false;
+	h->probe_ms = now_ms + l->probe_ms;
+	return true;
+}
+
+bool upstream_health_suspected(struct upstream_health *h, const struct upstream_limits *l, uint64_t now_ms)
+{
+	if (h->failed || !h->bad || now_ms < h->probe_ms)
 		return false;
 	h->probe_ms = now_ms + l->probe_ms;
 	return true;

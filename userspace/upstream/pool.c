@@ -192,16 +192,19 @@ const struct upstream_opts *upstream_pool_opts(const struct upstream_pool *p)
 
 /* ---- requests ---- */
 
-/* One of the set's that should be measured; with a single server there is nothing to compare. */
-static int to_measure(struct upstream_pool *p, const struct upstream_set *set, uint64_t now_ms)
+/* One of the set's that should be measured, but for the @first, which is asked anyway. */
+static int to_measure(struct upstream_pool *p, const struct upstream_set *set, unsigned first, uint64_t now_ms)
 {
+	struct member *m;
 	unsigned i;
 
 	if (p->opts.strategy != UPSTREAM_PARALLEL_BEST && p->opts.strategy != UPSTREAM_LATENCY)
 		return -1;
-	for (i = 0; set->count > 1 && i < set->count; i++)
-		if (p->member[set->server[i]].addrs && upstream_health_measure(&p->member[set->server[i]].health, now_ms))
+	for (i = 0; i < set->count; i++) {
+		m = &p->member[set->server[i]];
+		if (set->server[i] != first && m->addrs && upstream_health_measure(&m->health, now_ms))
 			return set->server[i];
+	}
 	return -1;
 }
 
@@ -248,7 +251,7 @@ int upstream_pool_enter(struct upstream_pool *p, const struct dns_key *key, uint
 	else
 		p->in_flight++;
 	if (!err)
-		*ret_measure = to_measure(p, set, now_ms);
+		*ret_measure = to_measure(p, set, ret->server[0], now_ms);
 	pthread_mutex_unlock(&p->lock);
 	return err;
 }
@@ -304,6 +307,8 @@ static enum upstream_change learn(struct upstream_pool *p, struct member *m, con
 	case UPSTREAM_OUTCOMES:
 		return UPSTREAM_SAME;
 	default:
+		if (end->again)
+			return UPSTREAM_SAME;
 		/* Another address of its name may be better. */
 		if (m->addrs > 1 && m->health.bad + 1 >= p->limits.fall)
 			m->at = (m->at + 1) % m->addrs;
@@ -382,6 +387,16 @@ int upstream_pool_probe(struct upstream_pool *p, uint64_t now_ms)
 			found = (int)i;
 	pthread_mutex_unlock(&p->lock);
 	return found;
+}
+
+bool upstream_pool_suspected(struct upstream_pool *p, unsigned server, uint64_t now_ms)
+{
+	bool suspected;
+
+	pthread_mutex_lock(&p->lock);
+	suspected = upstream_health_suspected(&p->member[server].health, &p->limits, now_ms);
+	pthread_mutex_unlock(&p->lock);
+	return suspected;
 }
 
 unsigned upstream_pool_failed(struct upstream_pool *p)

@@ -98,6 +98,7 @@ int upstream_pool_begin(struct upstream_pool *p, unsigned server, bool again, ui
 struct upstream_end {
 	enum upstream_outcome outcome;
 	uint32_t us;			/* since it was sent; 0: not measured */
+	bool again;			/* the request has counted against it already */
 	bool edns;			/* a response to a query with EDNS, and not that it knows none */
 	bool letters;			/* a response that repeats letters in random case */
 	const char *why;		/* what went wrong; NULL: nothing did, or nothing is learnt */
@@ -116,6 +117,9 @@ bool upstream_pool_set_plain(struct upstream_pool *p, unsigned server, uint64_t 
 bool upstream_pool_other_letters(struct upstream_pool *p, unsigned server, uint64_t now_ms);
 
 /* ---- probes ---- */
+
+/* Whether a server that was silent, but has not failed, is to be probed: the name may be what is silent. */
+bool upstream_pool_suspected(struct upstream_pool *p, unsigned server, uint64_t now_ms);
 
 /* A failed server that is to be probed now, each probe_ms once; -1: none. */
 int upstream_pool_probe(struct upstream_pool *p, uint64_t now_ms);

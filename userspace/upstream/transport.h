@@ -63,6 +63,8 @@ struct upstream_job {
 	uint16_t id;
 	uint16_t query_len;
 	uint8_t query[UPSTREAM_QUERY_MAX];
+	bool again;			/* the server was asked before, for the same request */
+	bool late;			/* its time is over; what has come meanwhile is looked at first */
 	int send_err;			/* to be reported by the timer, not from within send */
 	char why[UPSTREAM_WHY_MAX];	/* of upstream_job_refused() */
 	/* the UDP transport's */
@@ -89,6 +91,7 @@ struct upstream_ask {
 	struct upstream *up;
 	struct upstream_request *req;	/* NULL while it is free */
 	uv_timer_t race;		/* until the second is asked as well */
+	bool late;			/* that is due; what has come meanwhile is looked at first */
 	uint64_t deadline_ms;
 	struct upstream_ask *next;	/* of all that were ever made */
 	struct upstream_ask *next_free;

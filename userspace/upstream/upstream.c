@@ -2,8 +2,9 @@
 /*
  * upstream.c - the way of a request through servers and transports.
  *
- * A request (struct upstream_ask) goes through its plan twice: first each
- * server in turn, then again those that have not responded, from another port.
+ * A request (struct upstream_ask) goes through its plan twice (four times, when
+ * there is one server alone): first each server in turn, then again those that
+ * have not responded, from another port.
  * It has one attempt (struct upstream_job) under way, or two while two servers
  * race.  The time that is left is shared evenly among the attempts that are
  * left, but an attempt gets at least SHARE_MIN_MS while the request has that
@@ -29,8 +30,10 @@
 #define SHARE_MIN_MS 400
 #define ROUNDS       2
 #define OPT_BARE     11			/* octets of an OPT without options */
+#define ROUNDS_ALONE 4			/* of a single server: packets are lost, and there is nobody else */
 #define PROBE_MS     1000		/* that a probe, and a stray, has */
 #define STRAYS_MAX   64
+#define LOOK_MS      1		/* 0 would be due again before the loop looks at its sockets */
 
 static const struct count_row rows[] = { COUNT_ROWS(UPSTREAM_COUNTERS) };
 static COUNT_SET(counters, rows);
@@ -82,7 +85,8 @@ static void start_probing(struct upstream *u, uint64_t first_ms)
 /* Tell the pool how an attempt ended; the job is still the caller's. */
 static void told(struct upstream_job *job, enum upstream_outcome outcome, bool edns, const char *why)
 {
-	struct upstream_end end = { outcome, since_us(job), edns, job->cased && outcome <= UPSTREAM_REFUSED, why };
+	struct upstream_end end = { .outcome = outcome, .us = since_us(job), .again = job->again, .edns = edns,
+				    .letters = job->cased && outcome <= UPSTREAM_REFUSED, .why = why };
 	struct upstream *u = job->up;
 
 	switch (upstream_pool_end(u->pool, job->server, &end, uv_now(u->loop))) {
@@ -181,9 +185,15 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM;
 }
 
+/* Attempts of a request, at most. */
+static unsigned attempts_of(const struct upstream_plan *p)
+{
+	return p->count * (p->count == 1 ? ROUNDS_ALONE : ROUNDS);
+}
+
 static uint64_t share_ms(const struct upstream_ask *ask, uint64_t now_ms)
 {
-	unsigned attempts = ROUNDS * ask->plan.count;
+	unsigned attempts = attempts_of(&ask->plan);
 	uint64_t left = ask->deadline_ms > now_ms ? ask->deadline_ms - now_ms : 0;
 	uint64_t ms = left / (attempts > ask->turn ? attempts - ask->turn + 1 : 1);
 
@@ -244,6 +254,7 @@ static int job_send(struct upstream_job *job, const struct upstream_transport *v
 	n = write_query(job, via);
 	if (!n)
 		n = via->send(job);
+	job->late = false;
 	job->send_err = n;
 	job->via = n ? NULL : via;
 	if (job->ask)
@@ -280,6 +291,7 @@ static int job_begin(struct upstream *u, struct upstream_ask *ask, unsigned serv
 	job->without_edns = !job->edns;
 	job->guessed = again && how.plain;
 	job->small = how.small;
+	job->again = again;
 	job->sent_ns = clock_fine_ns();
 	return job_send(job, transports[u->opts.servers[server].at.scheme]);
 }
@@ -311,7 +323,7 @@ static int next_server(struct upstream_ask *ask)
 	bool again;
 	int err;
 
-	while (ask->turn < ROUNDS * ask->plan.count && uv_now(u->loop) < ask->deadline_ms) {
+	while (ask->turn < attempts_of(&ask->plan) && uv_now(u->loop) < ask->deadline_ms) {
 		again = ask->turn >= ask->plan.count;
 		if (again && upstream_ask_legs(ask))
 			return -ENOENT;
@@ -344,6 +356,11 @@ static void on_race(uv_timer_t *t)
 {
 	struct upstream_ask *ask = t->data;
 
+	if (!ask->late) {
+		ask->late = true;
+		uv_timer_start(t, on_race, LOOK_MS, 0);
+		return;
+	}
 	if (upstream_ask_legs(ask) == 1 && ask->turn < ask->plan.wells && next_server(ask) != -ENOENT && upstream_ask_legs(ask) == UPSTREAM_LEGS)
 		count_one(ask->up->count, COUNT_upstream_races);
 }
@@ -355,6 +372,12 @@ static void on_timer(uv_timer_t *t)
 	struct upstream *u = job->up;
 	char why[64];
 
+	/* A loop that was held up runs its timers before it looks at its sockets. */
+	if (!job->send_err && !job->late) {
+		job->late = true;
+		uv_timer_start(t, on_timer, LOOK_MS, 0);
+		return;
+	}
 	if (job->send_err) {
 		if (*job->why)
 			upstream_job_refused(job, job->send_err, job->why);
@@ -368,6 +391,8 @@ static void on_timer(uv_timer_t *t)
 	count_one(u->count, COUNT_upstream_timeouts);
 	snprintf(why, sizeof(why), "no answer%s", job->probe ? " to a probe" : "");
 	told(job, UPSTREAM_TIMED_OUT, false, why);
+	if (!job->probe && upstream_pool_suspected(u->pool, job->server, uv_now(u->loop)))
+		probe(u, job->server);
 	job_over(job, -ETIMEDOUT);
 }
 
@@ -380,6 +405,9 @@ static void failed(struct upstream_job *job, enum upstream_outcome outcome, int 
 	/* What we are short of says nothing about the server. */
 	job->sent_ns = 0;
 	told(job, is_shortage(err) ? UPSTREAM_DROPPED : outcome, false, is_shortage(err) ? NULL : why);
+	/* Asked at once again the only server says the same at once again: twice is enough. */
+	if (job->ask && job->ask->plan.count == 1)
+		job->ask->turn += ROUNDS_ALONE / ROUNDS - 1;
 	job_over(job, is_shortage(err) ? -EBUSY : err);
 }
 
@@ -466,6 +494,20 @@ static void mark_responded(struct upstream_ask *ask, unsigned server)
 			ask->responded |= 1U << i;
 }
 
+static bool knows_edns(const struct upstream_job *job, unsigned rcode)
+{
+	return job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP;
+}
+
+/* A response for nobody: to a probe, or behind another server's. */
+static void on_stray(struct upstream_job *job, bool edns)
+{
+	if (!job->probe)
+		count_one(job->up->count, COUNT_upstream_late);
+	told(job, UPSTREAM_ANSWERED, edns, NULL);
+	upstream_job_put(job);
+}
+
 static void on_failure(struct upstream_job *job, unsigned rcode, const struct upstream_transport *via,
 		       const uint8_t *msg, size_t size)
 {
@@ -473,15 +515,19 @@ static void on_failure(struct upstream_job *job, unsigned rcode, const struct up
 	struct upstream *u = job->up;
 	char text[16];
 
-	if (!job->probe && asked_again(job, rcode, via))
+	if (job->probe) {		/* it lives, and may have its reasons not to speak of the root */
+		on_stray(job, knows_edns(job, rcode));
+		return;
+	}
+	if (asked_again(job, rcode, via))
 		return;
 	count_one(u->count, COUNT_upstream_failures);
 	told(job, rcode == DNS_REFUSED ? UPSTREAM_REFUSED : UPSTREAM_SERVFAIL,
-	     job->edns && rcode != DNS_FORMERR && rcode != DNS_NOTIMP, rcode_text(rcode, text, sizeof(text)));
+	     knows_edns(job, rcode), rcode_text(rcode, text, sizeof(text)));
 	if (ask) {
 		mark_responded(ask, job->server);
 		keep_failure(ask, job, via, msg, size);
-	} else if (!job->probe) {
+	} else {
 		count_one(u->count, COUNT_upstream_late);
 	}
 	job_over(job, -EBADMSG);
@@ -499,15 +545,6 @@ static void on_unusable(struct upstream_job *job, const char *why)
 	else if (!job->probe)
 		count_one(u->count, COUNT_upstream_late);
 	job_over(job, -EBADMSG);
-}
-
-/* An answer for nobody: to a probe, or behind another server's. */
-static void on_stray(struct upstream_job *job)
-{
-	if (!job->probe)
-		count_one(job->up->count, COUNT_upstream_late);
-	told(job, UPSTREAM_ANSWERED, job->edns, NULL);
-	upstream_job_put(job);
 }
 
 /* Errors may come without a question. */
@@ -557,7 +594,7 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	if (job->without_edns && upstream_pool_set_plain(u->pool, job->server, uv_now(u->loop)) && job->guessed)
 		probe(u, job->server);
 	if (!ask) {
-		on_stray(job);
+		on_stray(job, job->edns);
 		return;
 	}
 	if (flags & DNS_TC && via == &upstream_udp) {
@@ -633,9 +670,10 @@ int upstream_ask(struct upstream *u, struct upstream_request *r)
 	r->tcp = false;
 	err = next_server(ask);
 	if (upstream_ask_legs(ask) && !is_shortage(err)) {	/* any other failure moves on to the next server */
+		ask->late = false;
 		if (plan.race_ms)
 			uv_timer_start(&ask->race, on_race, plan.race_ms, 0);
-		if (measure >= 0 && !is_asked(ask, (unsigned)measure))
+		if (measure >= 0)
 			probe(u, (unsigned)measure);
 		return 0;
 	}

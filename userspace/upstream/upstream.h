@@ -18,9 +18,10 @@
  * the second is asked too when the first is silent for a moment, and the first
  * answer counts: the other is dropped when it comes, but what it tells of its
  * server is learnt.  All servers are tried, and once more those that have not
- * responded; the time that is left is shared evenly among the attempts left, at
- * least 400 ms each while it lasts.  When no server gives a usable answer, the
- * last failure that was a response is given as one.
+ * responded, a single one up to four times; the time that is left is shared
+ * evenly among the attempts left, at least 400 ms each while it lasts.  When no
+ * server gives a usable answer, the last failure that was a response is given
+ * as one.
  *
  * A server that has failed is asked after all others and probed until it is
  * back (upstream/health.h).

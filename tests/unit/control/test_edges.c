@@ -188,6 +188,43 @@ static void an_edge_while_a_filter_is_copied_is_brought_along(void **state)
 	close_house(&h);
 }
 
+#define IN_THE_EVENING(more) "filter:\n  rules: [\"b.example\"" more "]\ngroups:\n  - { name: default, rules: [\"||a.example^$important\"]," \
+	" schedules: [{ from: \"21:00\", to: \"07:00\", zone: UTC }] }\n"
+
+/* A name gets a set that there was not, just before an edge whose cells were made ahead: they are made again. */
+static void a_set_that_is_made_before_an_edge_is_brought_along(void **state)
+{
+	struct filter_edit *e = calloc(1, sizeof(*e));
+	struct schedule_watch *w;
+	bool changed = false;
+	struct snapshot *next;
+	struct house h;
+
+	assert_non_null(e);
+	open_house(&h);
+	compile(&h, IN_THE_EVENING(""));
+	edges_add(&h.c.edges, h.c.snapshot);
+	w = &h.c.edges.watch[0];
+	schedule_look(w, instant("2026-03-02 20:59:59"), &changed);
+	assert_true(w->next.made);
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_NONE);
+	next = say(&h, IN_THE_EVENING(", \"@@||a.example^\""));
+	assert_int_equal(edit_plan(&h.c, next->config, e), 0);
+	assert_true(e->is_new);
+	assert_int_equal(edit_make(&h.c, e, next), 0);
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_ALLOW);
+	assert_true(w->next.made);
+	assert_int_equal(w->next.at, instant("2026-03-02 21:00:00"));
+	changed = false;
+	schedule_look(w, instant("2026-03-02 21:00:00"), &changed);
+	assert_true(changed);
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_IMPORTANT_BLOCK);
+	schedule_look(w, instant("2026-03-03 07:00:00"), &changed);
+	assert_int_equal(ask(h.c.snapshot, A_EXAMPLE), MR_ALLOW);
+	free(e);
+	close_house(&h);
+}
+
 /* The thread and the real clock: the machine's zone is one whose noon is in two seconds. */
 static void an_edge_comes_by_itself(void **state)
 {
@@ -219,6 +256,7 @@ int main(void)
 		tests[n++] = (struct CMUnitTest){ rows[i].name, test_steps, NULL, NULL, (void *)&rows[i] };
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_next_change_is_made_ahead);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(an_edge_while_a_filter_is_copied_is_brought_along);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_set_that_is_made_before_an_edge_is_brought_along);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(an_edge_comes_by_itself);
 	return _cmocka_run_group_tests("control edges", tests, n, NULL, NULL);
 }

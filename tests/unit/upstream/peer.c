@@ -42,7 +42,7 @@ struct conn {
 	SSL *ssl;
 	bool shaken;
 	bool dead;
-	int64_t shake_at;
+	int64_t since;
 	unsigned queries;
 	uint8_t in[IN_MAX];
 	size_t in_len;
@@ -301,7 +301,7 @@ static void shake(struct conn *c)
 	const uint8_t *alpn;
 	unsigned len;
 
-	if (c->p->shake_ms == UINT_MAX || now_ms() < c->shake_at)
+	if (now_ms() < c->since + c->p->shake_ms)
 		return;
 	ERR_clear_error();
 	if (SSL_do_handshake(c->ssl) != 1) {
@@ -375,7 +375,7 @@ static void take_conn(struct peer *p, struct conn *conns)
 		conns[i].p = p;
 		conns[i].fd = fd;
 		conns[i].ssl = SSL_new(p->ctx);
-		conns[i].shake_at = now_ms() + p->shake_ms;
+		conns[i].since = now_ms();
 		SSL_set_fd(conns[i].ssl, fd);
 		SSL_set_accept_state(conns[i].ssl);
 		p->conns++;

@@ -197,7 +197,7 @@ static void serve_udp(struct stub *s)
 	edns = buf[11] == 1;
 	if (edns)
 		s->with_edns++;
-	if (mode == STUB_SILENT || (mode == STUB_SILENT_EDNS && edns))
+	if (mode == STUB_SILENT || (mode == STUB_SILENT_EDNS && edns) || (mode == STUB_SILENT_NAMES && buf[12]))
 		return;
 	if (s->delay_ms)
 		usleep(s->delay_ms * 1000);

@@ -18,6 +18,7 @@ enum stub_mode {
 	STUB_SERVFAIL,
 	STUB_REFUSED,
 	STUB_SILENT,
+	STUB_SILENT_NAMES,		/* to all but the root */
 	STUB_SILENT_EDNS,		/* to queries with OPT only */
 	STUB_TRUNCATE,			/* TC over UDP */
 	STUB_FORMERR_EDNS,		/* to queries with OPT only */

@@ -16,7 +16,7 @@ static char trusted[] = "/tmp/mr-upstream-XXXXXX";
 
 static void start(struct rig *r, struct peer *p, const char *path, bool get)
 {
-	struct upstream_opts o = { .count = 1, .timeout_ms = 1500, .ca = trusted, .https_get = get };
+	struct upstream_opts o = { .count = 1, .timeout_ms = 6000, .ca = trusted, .https_get = get };
 
 	p->https = true;
 	peer_start(p, "127.0.0.1", 1, &good);

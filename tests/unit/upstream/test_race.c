@@ -100,6 +100,23 @@ static void quick_one_is_not_raced(void **state)
 	stop(&r, s, 2);
 }
 
+/* The answer has come, but the loop was held up and both timers are due when it goes on. */
+static void answer_that_waits_in_the_socket_is_no_silence(void **state)
+{
+	struct asked a = { 0 };
+	struct stub s[2];
+	struct rig r;
+
+	start(&r, s, 2, STUB_ANSWER);
+	rig_ask(&r, &a, 1);
+	usleep(900 * 1000);
+	rig_run(&r, 1);
+	assert_int_equal(a.tag, 1);
+	assert_int_equal(rig_count(&r, COUNT_upstream_races), 0);
+	assert_int_equal(rig_count(&r, COUNT_upstream_timeouts), 0);
+	stop(&r, s, 2);
+}
+
 static void failure_of_the_first_asks_the_second_at_once(void **state)
 {
 	struct asked a = { 0 };
@@ -225,6 +242,27 @@ static void failed_server_is_back_within_a_second(void **state)
 	stub_stop(&s);
 }
 
+/* Names whose servers are dead keep an upstream silent: it has not failed for that. */
+static void server_that_is_silent_about_names_has_not_failed(void **state)
+{
+	struct asked a[3] = { 0 };
+	struct stub s;
+	struct rig r;
+	unsigned i;
+
+	stub_start(&s, "127.0.0.1", 1, STUB_SILENT_NAMES);
+	rig_start(&r, &s, 1, 1700, 0);
+	for (i = 0; i < 2; i++) {
+		rig_ask(&r, &a[i], i);
+		rig_run(&r, i + 1);
+		assert_int_equal(a[i].err, -ETIMEDOUT);
+	}
+	assert_int_equal(rig_count(&r, COUNT_upstream_fell), 0);
+	assert_true(rig_count(&r, COUNT_upstream_probes) > 0);
+	rig_end(&r);
+	stub_stop(&s);
+}
+
 static void closed_port_fails(void **state)
 {
 	struct upstream_opts o = { .count = 1, .timeout_ms = 1000 };
@@ -291,6 +329,29 @@ static void server_that_drops_edns_is_asked_without(void **state)
 	}
 	rig_end(&r);
 	stub_stop(&s);
+}
+
+/* It measures how fast the second one is; what that says of the root does not matter. */
+static void refusal_of_a_probe_is_no_failure(void **state)
+{
+	struct asked a = { 0 };
+	struct stub s[2];
+	struct rig r;
+	unsigned i;
+
+	start(&r, s, 2, STUB_ANSWER);
+	s[1].mode = STUB_REFUSED;
+	for (i = 0; i < 2; i++) {
+		memset(&a, 0, sizeof(a));
+		rig_ask(&r, &a, i);
+		rig_run(&r, i + 1);
+		rig_run_ms(&r, 30);
+		if (rig_count(&r, COUNT_upstream_probes))
+			break;
+	}
+	assert_int_equal(rig_count(&r, COUNT_upstream_probes), 1);
+	assert_int_equal(rig_count(&r, COUNT_upstream_failures), s[1].udp_queries - 1);
+	stop(&r, s, 2);
 }
 
 /* ---- fallback and routes ---- */
@@ -489,15 +550,18 @@ int main(void)
 		ROW(second_is_asked_when_the_first_is_slow),
 		ROW(the_slow_one_is_not_the_first_any_more),
 		ROW(quick_one_is_not_raced),
+		ROW(answer_that_waits_in_the_socket_is_no_silence),
 		ROW(failure_of_the_first_asks_the_second_at_once),
 		ROW(failure_in_a_race_waits_for_the_other),
 		ROW(silence_of_both_is_one_timeout_to_the_asker),
 		ROW(object_may_go_while_a_race_has_a_loser),
 		ROW(dead_server_costs_each_request_a_moment_and_is_found_out),
 		ROW(failed_server_is_back_within_a_second),
+		ROW(server_that_is_silent_about_names_has_not_failed),
 		ROW(closed_port_fails),
 		ROW(when_all_have_failed_they_are_asked_all_the_same),
 		ROW(server_that_drops_edns_is_asked_without),
+		ROW(refusal_of_a_probe_is_no_failure),
 		ROW(fallback_is_asked_when_nobody_answers),
 		ROW(fallback_is_not_asked_behind_a_failure),
 		ROW(routed_name_goes_to_its_servers_alone),

@@ -74,7 +74,7 @@ static void connection_is_kept_and_queries_are_padded(void **state)
 	struct asked a[5] = { 0 };
 	struct rig r;
 
-	start(&r, &p, 1, 2000);
+	start(&r, &p, 1, 6000);
 	for (unsigned i = 0; i < 5; i++) {
 		ask_one(&r, &a[i], i);
 		assert_int_equal(a[i].tag, 1);
@@ -99,7 +99,7 @@ static void requests_share_a_connection_and_are_answered_in_any_order(void **sta
 	struct rig r;
 
 	p.mode = PEER_REVERSE;
-	start(&r, &p, 1, 3000);
+	start(&r, &p, 1, 6000);
 	for (unsigned i = 0; i < 10; i++)
 		rig_ask(&r, &a[i], i);
 	rig_run(&r, 10);
@@ -121,7 +121,7 @@ static void check_resumed(bool h, int version)
 	p.tls_version = version;
 	p.mode = PEER_LATE_CLOSE;
 	p.limit = 1;
-	start(&r, &p, 1, 2000);
+	start(&r, &p, 1, 6000);
 	for (unsigned i = 0; i < 4; i++) {
 		ask_one(&r, &a[i], i);
 		assert_int_equal(a[i].tag, 1);
@@ -151,7 +151,7 @@ static void those_who_lost_a_connection_together_share_a_fresh_one(void **state)
 	struct rig r;
 
 	p.limit = 1;
-	start(&r, &p, 1, 3000);
+	start(&r, &p, 1, 6000);
 	ask_one(&r, &a[0], 0);
 	p.mode = PEER_SILENT;
 	for (unsigned i = 1; i < 12; i++)
@@ -174,7 +174,7 @@ static void fresh_connection_that_breaks_is_an_error(void **state)
 	struct rig r;
 
 	p[0].mode = PEER_LATE_CLOSE;
-	start(&r, p, 2, 2000);
+	start(&r, p, 2, 6000);
 	ask_one(&r, &a, 1);
 	assert_int_equal(a.tag, 2);
 	assert_int_equal(p[0].conns, 1);
@@ -190,13 +190,15 @@ static void refused_after_a_while_is_asked_on_a_fresh_connection(void **state)
 
 	p.mode = PEER_LATE_REFUSED;
 	p.limit = 3;
-	start(&r, &p, 1, 2000);
+	start(&r, &p, 1, 6000);
 	for (unsigned i = 0; i < 7; i++) {
 		ask_one(&r, &a[i], i);
 		assert_int_equal(a[i].tag, 1);
 	}
 	assert_int_equal(p.conns, 3);
 	assert_int_equal(p.queries, 9);
+	rig_run_ms(&r, 50);
+	assert_int_equal(p.open, 1);		/* those that had enough are left */
 	assert_int_equal(rig_count(&r, COUNT_upstream_failures), 0);
 	finish(&r, &p, 1);
 }
@@ -208,7 +210,7 @@ static void refused_on_a_fresh_connection_is_the_servers_word(void **state)
 	struct rig r;
 
 	p[0].mode = PEER_LATE_REFUSED;
-	start(&r, p, 2, 2000);
+	start(&r, p, 2, 6000);
 	ask_one(&r, &a, 1);
 	assert_int_equal(a.tag, 2);
 	assert_int_equal(p[0].conns, 1);
@@ -220,14 +222,17 @@ static void refused_on_a_fresh_connection_is_the_servers_word(void **state)
 static void slow_handshake_serves_those_who_come_later(void **state)
 {
 	struct peer p = peer_of(*(const bool *)*state);
-	struct asked a = { 0 };
+	struct asked a[2] = { 0 };
 	struct rig r;
 
-	p.shake_ms = 1400;		/* an attempt has 1000 */
-	start(&r, &p, 1, 2000);
-	ask_one(&r, &a, 1);
-	assert_int_equal(a.tag, 1);
-	assert_int_equal(rig_count(&r, COUNT_upstream_timeouts), 1);
+	p.shake_ms = UINT_MAX;
+	start(&r, &p, 1, 800);
+	ask_one(&r, &a[0], 0);
+	assert_int_equal(a[0].err, -ETIMEDOUT);
+	assert_int_equal(rig_count(&r, COUNT_upstream_timeouts), 2);
+	p.shake_ms = 0;
+	ask_one(&r, &a[1], 1);
+	assert_int_equal(a[1].tag, 1);
 	assert_int_equal(p.conns, 1);
 	finish(&r, &p, 1);
 }
@@ -256,15 +261,14 @@ static void silence_retires_the_connection(void **state)
 	struct asked a[2] = { 0 };
 	struct rig r;
 
-	start(&r, &p, 1, 1000);
+	start(&r, &p, 1, 3000);
 	ask_one(&r, &a[0], 0);
 	rig_run_ms(&r, 20);
 	p.mode = PEER_SILENT;
 	ask_one(&r, &a[1], 1);
 	assert_int_equal(a[1].err, -ETIMEDOUT);
-	wait_for(&r, &p.goodbyes, 2);
-	rig_run_ms(&r, 30);
-	assert_int_equal(p.open, 0);
+	wait_for(&r, &p.goodbyes, 2);		/* the kept one, and the fresh one behind it */
+	assert_true(p.conns >= 2);
 	finish(&r, &p, 1);
 }
 
@@ -272,15 +276,15 @@ static void one_slow_answer_does_not_cost_others_their_connection(void **state)
 {
 	bool h = *(const bool *)*state;
 	struct peer p = peer_of(h);
-	struct asked a[40] = { 0 };
+	struct asked a[60] = { 0 };
 	struct rig r;
 
-	start(&r, &p, 1, 1600);
+	start(&r, &p, 1, 4000);
 	p.mode = PEER_SILENT;
 	rig_ask(&r, &a[0], 0);
 	wait_for(&r, &p.queries, 1);
 	p.mode = PEER_SERVE;
-	for (unsigned i = 1; i < 40 && !a[0].ended; i++) {
+	for (unsigned i = 1; i < 60 && !a[0].ended; i++) {
 		rig_ask(&r, &a[i], i);
 		rig_run_ms(&r, 60);
 	}
@@ -370,7 +374,7 @@ static const struct trust_case {
 
 static void is_trusted(void **state)
 {
-	struct upstream_opts o = { .count = 1, .timeout_ms = 1500, .ca = trusted };
+	struct upstream_opts o = { .count = 1, .timeout_ms = 6000, .ca = trusted };
 	const struct trust_case *c = *state;
 	struct peer p = peer_of(c->https);
 	uint8_t *der = NULL;
@@ -403,7 +407,7 @@ static void server_that_knows_no_alpn_is_asked_over_tls_all_the_same(void **stat
 	struct asked a = { 0 };
 	struct rig r;
 
-	start(&r, &p, 1, 2000);
+	start(&r, &p, 1, 6000);
 	ask_one(&r, &a, 1);
 	assert_int_equal(a.tag, 1);
 	assert_int_equal(p.dot, 0);
@@ -416,7 +420,7 @@ static void idle_connections_are_closed_before_servers_do(void **state)
 	struct asked a[2] = { 0 };
 	struct rig r;
 
-	start(&r, p, 2, 2000);
+	start(&r, p, 2, 6000);
 	ask_one(&r, &a[0], 0);
 	p[0].mode = PEER_LATE_REFUSED;
 	ask_one(&r, &a[1], 1);
