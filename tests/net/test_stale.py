@@ -44,9 +44,7 @@ def test_while_no_server_answers_the_kernel_gives_what_is_over(daemon, stub):
     daemon.warm("down.short.test")
     with held(stub.process):
         time.sleep(2.3)
-        for name in OTHERS:
-            daemon.client.send(lane.query(name).to_wire())
-        time.sleep(1.5)
+        daemon.client.tcp([lane.query(name).to_wire() for name in OTHERS], timeout=20.0)
         reply = daemon.ask("down.short.test", edns=0)
         assert reply.by == "kernel" and reply.data == ["A 192.0.2.9"]
         assert reply.ttls == [30] and reply.ede == [3]
