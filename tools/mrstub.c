@@ -3,7 +3,8 @@
  * mrstub.c - a stub upstream: a DNS server that answers by rule.
  *
  * For tests, benchmarks and the demo.  This file is the command line, start and
- * end; mrstub_worker.c serves, UDP in batches and TCP pipelined.  The words of a
+ * end; mrstub_worker.h tells what serves: UDP in batches, TCP and TLS pipelined,
+ * HTTPS in many streams.  The words of a
  * rule are in --help, examples in mrstub_rules.c and docs/LAB.md.
  *
  * In the foreground; "mrstub: ready" on stderr when all sockets are bound;
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/mrstub.h"
+#include "tools/mrstub_worker.h"
 
 struct stub stub = {
 	.port = 53,
@@ -29,6 +30,7 @@ struct stub stub = {
 
 static struct stub_worker *worker[STUB_WORKERS_MAX];
 static FILE *stats;
+static const char *tls_cert, *tls_key, *tls_version;
 
 static void print_stats(void)
 {
@@ -87,7 +89,7 @@ static int run(void)
 /* ---- the command line ------------------------------------------------------ */
 
 enum option_id { OPT_LISTEN = 256, OPT_PORT, OPT_WORKERS, OPT_RULE, OPT_RULES, OPT_TTL, OPT_MINIMUM, OPT_LOG, OPT_STATS,
-	OPT_SEED, OPT_HELP };
+	OPT_SEED, OPT_TLS, OPT_HTTPS, OPT_CERT, OPT_KEY, OPT_TLS_VERSION, OPT_HANDSHAKE, OPT_IDLE, OPT_HELP };
 
 static const struct option options[] = {
 	{ "listen", required_argument, NULL, OPT_LISTEN },   { "port", required_argument, NULL, OPT_PORT },
@@ -95,19 +97,30 @@ static const struct option options[] = {
 	{ "rules", required_argument, NULL, OPT_RULES },     { "ttl", required_argument, NULL, OPT_TTL },
 	{ "minimum", required_argument, NULL, OPT_MINIMUM }, { "log", required_argument, NULL, OPT_LOG },
 	{ "stats", required_argument, NULL, OPT_STATS },     { "seed", required_argument, NULL, OPT_SEED },
+	{ "tls", required_argument, NULL, OPT_TLS },	     { "https", required_argument, NULL, OPT_HTTPS },
+	{ "cert", required_argument, NULL, OPT_CERT },	     { "key", required_argument, NULL, OPT_KEY },
+	{ "tls-version", required_argument, NULL, OPT_TLS_VERSION },
+	{ "handshake", required_argument, NULL, OPT_HANDSHAKE },
+	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "help", no_argument, NULL, OPT_HELP },	     { 0 },
 };
 
 static const char usage[] =
 	"usage: mrstub [--listen ADDRESS]... [--port N] [--workers N] [--rule RULE]... [--rules FILE]...\n"
 	"              [--ttl SECONDS] [--minimum SECONDS] [--log FILE] [--stats FILE] [--seed N]\n"
+	"              [--tls PORT] [--https PORT] [--cert FILE --key FILE] [--tls-version 1.2|1.3]\n"
+	"              [--handshake MS] [--idle MS]\n"
 	"\n"
 	"  --listen   address to answer on, at most 16 (127.0.0.1 and ::1)\n"
 	"  --port     UDP and TCP port (53)\n"
 	"  --workers  threads, at most 64 (one per CPU)\n"
 	"  --rule     a rule; --rules: a file with one a line, # starts a comment; the order counts\n"
 	"  --ttl      TTL where a rule says none (300); --minimum: MINIMUM of the SOA (60)\n"
-	"  --log      file with a line per query: time, udp or tcp, client's port, id, name, type,\n"
+	"  --tls      port for DNS over TLS; --https: over HTTP/2; both need --cert and --key (PEM)\n"
+	"  --tls-version  the only one that is spoken (both)\n"
+	"  --handshake    milliseconds until a TLS handshake is begun (0)\n"
+	"  --idle     milliseconds until an idle connection is closed (never)\n"
+	"  --log      file with a line per query: time, udp, tcp, tls or https, client's port, id, name, type,\n"
 	"             client's address, then those of rd cd edns do that were there\n"
 	"  --stats    file for the counters, a line of JSON at SIGUSR1 and at the end (stderr)\n"
 	"  --seed     of the losses (1)\n"
@@ -218,6 +231,23 @@ static int option_take(int id)
 		return number("minimum", optarg, 0, INT32_MAX, &stub.rules.minimum_s);
 	case OPT_SEED:
 		return number("seed", optarg, 0, UINT32_MAX, &stub.seed);
+	case OPT_TLS:
+		return number("tls", optarg, 1, 65535, &stub.tls_port);
+	case OPT_HTTPS:
+		return number("https", optarg, 1, 65535, &stub.https_port);
+	case OPT_CERT:
+		tls_cert = optarg;
+		return 0;
+	case OPT_KEY:
+		tls_key = optarg;
+		return 0;
+	case OPT_TLS_VERSION:
+		tls_version = optarg;
+		return 0;
+	case OPT_HANDSHAKE:
+		return number("handshake", optarg, 0, 600000, &stub.handshake_ms);
+	case OPT_IDLE:
+		return number("idle", optarg, 1, 600000, &stub.idle_ms);
 	case OPT_LOG:
 		return open_file(optarg, &stub.log);
 	case OPT_STATS:
@@ -258,6 +288,16 @@ static int command_line(int argc, char **argv)
 	return err;
 }
 
+/* What TLS and HTTPS need; 0 or -EINVAL. */
+static int tls_ready(void)
+{
+	if (!stub.tls_port && !stub.https_port)
+		return 0;
+	if (!tls_cert || !tls_key)
+		return bad_usage("--tls and --https need --cert and --key, not", tls_cert ? "--cert alone" : "--key alone");
+	return stub_tls_init(tls_cert, tls_key, tls_version);
+}
+
 int main(int argc, char **argv)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -269,14 +309,12 @@ int main(int argc, char **argv)
 	err = command_line(argc, argv);
 	if (!err && !stub.listen_count)
 		err = add_listen("127.0.0.1") || add_listen("::1") ? -EINVAL : 0;
-	for (i = 0; i < stub.listen_count; i++) {
-		if (stub.listen[i].sa.sa_family == AF_INET)
-			stub.listen[i].v4.sin_port = htons(stub.port);
-		else
-			stub.listen[i].v6.sin6_port = htons(stub.port);
-	}
+	for (i = 0; i < stub.listen_count; i++)
+		stub.listen[i] = stub_address_at(&stub.listen[i], stub.port);
+	err = err ? err : tls_ready();
 	err = err ? (err > 0 ? 0 : 2) : run();
 	stub_rules_done(&stub.rules);
+	stub_tls_done();
 	if (stub.log)
 		fclose(stub.log);
 	if (stats != stderr)

@@ -2,9 +2,10 @@
 /*
  * mrstub.h - what the parts of the stub upstream know of each other.
  *
- * tools/mrstub_rules.c turns text into rules, tools/mrstub_answer.c a query and
- * a rule into an answer, tools/mrstub_worker.c serves sockets, with the answers
- * that wait in tools/mrstub_heap.c; tools/mrstub.c is the command line.  Names are wire form.
+ * tools/mrstub_rules.c turns text (tools/mrstub_text.c) into rules,
+ * tools/mrstub_query.c octets into a query, tools/mrstub_answer.c both into an
+ * answer; the rest serves (mrstub_worker.h); tools/mrstub.c is the command line.
+ * Names are wire form.
  * Rules do not change once the workers run, but for the count of "first=".
  */
 #ifndef TOOLS_MRSTUB_H
@@ -55,7 +56,15 @@ enum stub_type {
 	X(NO_SOA, "no-soa", "negative answers without SOA")                                    \
 	X(AA, "aa", "AA is set")                                                               \
 	X(AD, "ad", "AD is set")                                                               \
-	X(RRSIG, "rrsig", "a signature (not a valid one) is added when DO was set")
+	X(RRSIG, "rrsig", "a signature (not a valid one) is added when DO was set")            \
+	X(LAME, "lame", "no answer, but a referral to the root, RA clear")                     \
+	X(GARBAGE, "garbage", "40 octets of noise instead of an answer")                       \
+	X(BROKEN, "broken", "the right header and question, and records that run over the end")\
+	X(FORMERR_EDNS, "formerr-edns", "a query with OPT gets FORMERR without one")           \
+	X(DROP_EDNS, "drop-edns", "a query with OPT gets no answer")                           \
+	X(DROP_DO, "drop-do", "a query with DO gets no answer")                                \
+	X(HANG_UP, "hang-up", "the connection ends behind the answer (HTTPS: after GOAWAY)")   \
+	X(GOAWAY, "goaway", "over HTTPS: GOAWAY instead of an answer; over TCP and TLS: close")
 
 enum {
 #define X(name, word, help) STUB_BIT_##name,
@@ -96,6 +105,8 @@ struct stub_rule {
 	uint32_t loss_percent;
 	uint32_t big;			/* octets of the message; 0: as it comes */
 	uint32_t first;			/* matches so often only; 0: always */
+	uint32_t refuse_after;		/* queries on one connection before it gets REFUSED; 0: never */
+	uint32_t status;		/* of HTTP, instead of an answer; 0: 200 and the answer */
 	_Atomic uint32_t used;
 	uint32_t record_count;
 	struct stub_record record[STUB_RECORDS_MAX];
@@ -126,6 +137,32 @@ struct stub_query {
 	uint8_t name[STUB_NAME_MAX];	/* lower case */
 };
 
+/* ---- text: mrstub_text.c ---- */
+
+/* What stub_bad() said last in this thread. */
+extern _Thread_local char stub_why[256];
+
+/** Say what is wrong; returns -EINVAL so that a caller can return it. */
+int __attribute__((format(printf, 1, 2))) stub_bad(const char *fmt, ...);
+
+/** A decimal number; 0, or -EINVAL, about which the caller says more. */
+int stub_number_parse(const char *text, uint32_t min, uint32_t max, uint32_t *ret);
+
+/** The mnemonic of a type or TYPEn; 0 or -EINVAL. */
+int stub_type_parse(const char *text, uint16_t *ret);
+
+/** Write the mnemonic of a type, or TYPEn, into at least 16. */
+void stub_type_text(uint16_t type, char *text);
+
+/** A name to wire form in lower case, into 255 octets; returns its length or -EINVAL. */
+int stub_name_parse(const char *text, uint8_t *wire);
+
+/** The value of a hexadecimal digit, or -1. */
+int stub_hex_digit(char c);
+
+/** The next word in place, quotes taken off; NULL at the end, *err set when a quote is not closed. */
+char *stub_word_next(char **at, int *err);
+
 /* ---- rules: mrstub_rules.c ---- */
 
 /** Print the words a rule may have, one a line. */
@@ -148,7 +185,7 @@ int stub_rules_add(struct stub_rules *r, const char *line, const char **reterr);
 /** The first rule for the query, or the default one.  Counts a use of "first=N". */
 struct stub_rule *stub_rules_find(struct stub_rules *r, const struct stub_query *q);
 
-/* ---- wire: mrstub_answer.c ---- */
+/* ---- queries: mrstub_query.c ---- */
 
 /**
  * Read a query.
@@ -160,21 +197,20 @@ struct stub_rule *stub_rules_find(struct stub_rules *r, const struct stub_query 
  */
 int stub_query_parse(const uint8_t *msg, size_t len, bool tcp, struct stub_query *ret);
 
+/** Write the name and the type of a query as text, into sizes of at least 1024 and 16. */
+void stub_query_text(const struct stub_query *q, char *name, char *type);
+
+/* ---- answers: mrstub_answer.c ---- */
+
 /**
  * Build the answer.
  *
- * @wrong  WRONG_ID, WRONG_QUESTION to apply of the rule's
+ * @wrong  WRONG_ID, WRONG_QUESTION, GARBAGE, BROKEN to apply of the rule's
  * @buf    at least STUB_UDP_MAX octets for UDP, STUB_MSG_MAX for TCP
  *
  * Returns the length.  What does not fit the client's size goes as TC=1.
  */
 size_t stub_answer(const struct stub_rule *rule, const struct stub_query *q, uint32_t wrong, uint8_t *buf);
-
-/** Write the name and the type of a query as text, into sizes of at least 1024 and 16. */
-void stub_query_text(const struct stub_query *q, char *name, char *type);
-
-/** Write the mnemonic of a type, or TYPEn, into at least 16. */
-void stub_type_text(uint16_t type, char *text);
 
 /* ---- time: mrstub_heap.c ---- */
 
@@ -195,8 +231,9 @@ int stub_heap_push(struct stub_heap *h, struct stub_timed *d);
 struct stub_timed *stub_heap_pop(struct stub_heap *h);
 
 #define STUB_COUNTERS(X) \
-	X(udp) X(tcp) X(ignored) X(malformed) X(answers) X(truncated) X(dropped) X(lost) X(wrong) X(delayed) \
-	X(delay_full) X(send_failed) X(connections) X(tcp_refused)
+	X(udp) X(tcp) X(tls) X(https) X(ignored) X(malformed) X(answers) X(truncated) X(dropped) X(lost) X(wrong) \
+	X(refused) X(delayed) X(delay_full) X(send_failed) X(connections) X(tcp_refused) X(idle_closed) X(hung_up) \
+	X(handshakes) X(resumed) X(tls_failed) X(http_failed)
 
 /* The counters of a worker, which alone writes them. */
 struct stub_counters {
@@ -235,6 +272,9 @@ int stub_socket_open(const union stub_address *a, int type, bool any_port, bool 
  */
 int stub_port_is_free(const union stub_address *a);
 
+/** The same address with another port. */
+union stub_address stub_address_at(const union stub_address *a, uint16_t port);
+
 /* ---- serving: mrstub_worker.c ---- */
 
 /* What the command line said; nothing of it changes once the workers run. */
@@ -243,6 +283,9 @@ extern struct stub {
 	union stub_address listen[STUB_PORTS_MAX];
 	uint32_t listen_count;
 	uint32_t port, workers, seed;
+	uint32_t tls_port, https_port;	/* 0: not served */
+	uint32_t handshake_ms;		/* until a handshake is begun */
+	uint32_t idle_ms;		/* until an idle connection is closed; 0: never */
 	FILE *log;			/* NULL: none */
 } stub;
 

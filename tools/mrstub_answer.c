@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mrstub_answer.c - the stub's wire format: a query read, an answer built.
+ * mrstub_answer.c - the stub's answers, as they go out.
  *
  * Plain functions over bytes; they allocate nothing and keep nothing.  The
  * question is repeated as it came.  Owners are written out or point to the
@@ -8,128 +8,13 @@
  * stub that shared the daemon's message code would share its faults.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
 #include "tools/mrstub.h"
 
 #define HEADER 12
 #define OPT_SIZE 11
-
-/* ---- queries -------------------------------------------------------------- */
-
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-/* Step over a name that may be compressed; returns the offset behind it or -1. */
-static int name_skip(const uint8_t *msg, int len, int at)
-{
-	while (at < len) {
-		if (msg[at] >= 192)
-			return at + 2;
-		if (msg[at] > 63)
-			return -1;
-		if (!msg[at])
-			return at + 1;
-		at += msg[at] + 1;
-	}
-	return -1;
-}
-
-static int question_parse(struct stub_query *q, int len)
-{
-	int at = HEADER, i, n;
-
-	while (at < len && q->msg[at] && q->msg[at] < 64)
-		at += q->msg[at] + 1;
-	n = at + 1 - HEADER;
-	if (at + 5 > len || q->msg[at] || n > STUB_NAME_MAX)
-		return -EBADMSG;
-	for (i = 0; i < n; i++)
-		q->name[i] = tolower(q->msg[HEADER + i]);
-	q->name_len = n;
-	q->type = get16(q->msg + at + 1);
-	q->class = get16(q->msg + at + 3);
-	q->question_end = at + 5;
-	return 0;
-}
-
-/* What follows the question; only the OPT is of interest (RFC 6891 section 6.1). */
-static int rest_parse(struct stub_query *q, int len)
-{
-	int count = get16(q->msg + 6) + get16(q->msg + 8) + get16(q->msg + 10), at = q->question_end, owner;
-
-	for (; count; count--) {
-		owner = at;
-		at = name_skip(q->msg, len, at);
-		if (at < 0 || at + 10 > len || at + 10 + get16(q->msg + at + 8) > len)
-			return -EBADMSG;
-		if (get16(q->msg + at) == TYPE_OPT) {
-			if (q->edns || q->msg[owner])
-				return -EBADMSG;
-			q->edns = true;
-			q->udp_size = get16(q->msg + at + 2) < 512 ? 512 : get16(q->msg + at + 2);
-			q->edns_version = q->msg[at + 5];
-			q->dnssec_ok = q->msg[at + 6] & 0x80;
-		}
-		at += 10 + get16(q->msg + at + 8);
-	}
-	return 0;
-}
-
-int stub_query_parse(const uint8_t *msg, size_t len, bool tcp, struct stub_query *ret)
-{
-	struct stub_query *q = ret;
-
-	if (len < HEADER || msg[2] & 0x80)
-		return -EBADMSG;
-	q->msg = msg;
-	q->tcp = tcp;
-	q->id = get16(msg);
-	q->flags = get16(msg + 2);
-	q->rcode = 0;
-	q->udp_size = 512;
-	q->edns = q->dnssec_ok = false;
-	q->edns_version = 0;
-	if (get16(msg + 4) != 1 || question_parse(q, len)) {
-		q->question_end = HEADER;
-		q->name_len = 0;
-		q->type = q->class = 0;
-		q->rcode = 1;
-	} else if (rest_parse(q, len)) {
-		q->edns = q->dnssec_ok = false;
-		q->rcode = 1;
-	} else if (q->flags & 0x7800) {
-		q->rcode = 4;
-	}
-	return 0;
-}
-
-void stub_query_text(const struct stub_query *q, char *name, char *type)
-{
-	int at = 0, end;
-
-	if (!q->name_len || !q->name[0])
-		*name++ = '.';
-	while (at < q->name_len && q->name[at]) {
-		end = at + 1 + q->name[at];
-		for (at++; at < end; at++) {
-			uint8_t c = q->msg[HEADER + at];
-
-			if (c == '.' || c == '\\')
-				name += sprintf(name, "\\%c", c);
-			else
-				name += c > ' ' && c < 127 ? sprintf(name, "%c", c) : sprintf(name, "\\%03u", c);
-		}
-		*name++ = '.';
-	}
-	*name = 0;
-	stub_type_text(q->type, type);
-}
-
-/* ---- answers -------------------------------------------------------------- */
+#define NOISE 40
 
 /* Where an answer is written; `full` once something did not fit, and then nothing more is written. */
 struct out {
@@ -330,6 +215,29 @@ static void put_opt(struct out *o, const struct stub_query *q, bool badvers)
 	put16(o, 0);
 }
 
+/* A referral upwards, as a server gives that does not know the zone (RFC 8499, "lame delegation"). */
+static void put_referral(struct out *o, const struct stub_rule *r)
+{
+	static const uint8_t server[] = "\1a\14root-servers\3net";
+
+	put_front(o, (const uint8_t *)"", TYPE_NS, r->ttl_s, sizeof(server));
+	put(o, server, sizeof(server));
+}
+
+/* Octets that look like nothing, another lot for each query. */
+static size_t make_noise(const struct stub_query *q, uint8_t *buf)
+{
+	uint32_t x = (uint32_t)q->id * 2654435761u + 1, i;
+
+	for (i = 0; i < NOISE; i++) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		buf[i] = x >> 16;
+	}
+	return NOISE;
+}
+
 static void make_wrong(const struct stub_query *q, uint32_t wrong, uint8_t *buf)
 {
 	if (wrong & STUB_WRONG_ID)
@@ -347,8 +255,10 @@ size_t stub_answer(const struct stub_rule *r, const struct stub_query *q, uint32
 	bool opt = q->edns && !(r->flags & STUB_NO_OPT), badvers = opt && q->edns_version && !q->rcode;
 	size_t size = q->tcp ? STUB_MSG_MAX : q->udp_size < STUB_UDP_MAX ? q->udp_size : STUB_UDP_MAX;
 	struct out o = { .buf = buf, .len = q->question_end, .opt_size = opt ? OPT_SIZE : 0 };
-	uint16_t flags = 0x8080 | (q->flags & 0x7910), answers = 0, authority = 0;
+	uint16_t flags = 0x8000 | (r->flags & STUB_LAME ? 0 : 0x0080) | (q->flags & 0x7910), answers = 0, authority = 0;
 
+	if (wrong & STUB_GARBAGE)
+		return make_noise(q, buf);
 	memcpy(buf, q->msg, q->question_end);
 	if (r->flags & STUB_LOWER)
 		memcpy(buf + HEADER, q->name, q->name_len);
@@ -358,6 +268,11 @@ size_t stub_answer(const struct stub_rule *r, const struct stub_query *q, uint32
 	}
 	o.cap = size - o.opt_size;
 	flags |= r->rcode | (r->flags & STUB_AA ? 0x0400 : 0) | (r->flags & STUB_AD ? 0x0020 : 0);
+	if (r->flags & STUB_LAME) {
+		put_referral(&o, r);
+		authority = 1;
+		goto out;
+	}
 	answers = put_records(&o, r, q);
 	if (is_negative(r, q, answers) && !(r->flags & STUB_NO_SOA)) {
 		put_soa(&o, r, q);
@@ -382,5 +297,9 @@ out:
 	buf[7] = answers;
 	buf[9] = authority;
 	buf[11] = opt;
+	if (wrong & STUB_BROKEN) {
+		buf[7] = 5;
+		return o.len < q->question_end + 3u ? o.len : q->question_end + 3u;
+	}
 	return o.len;
 }

@@ -31,16 +31,7 @@
 
 #define LINE_MAX 8192
 
-/* ---- text ---------------------------------------------------------------- */
-
-static const struct {
-	const char *text;
-	uint16_t type;
-} types[] = {
-	{ "A", TYPE_A },	 { "NS", TYPE_NS },   { "CNAME", TYPE_CNAME }, { "SOA", TYPE_SOA }, { "PTR", TYPE_PTR },
-	{ "MX", TYPE_MX },	 { "TXT", TYPE_TXT }, { "AAAA", TYPE_AAAA },   { "SRV", 33 },	    { "DS", 43 },
-	{ "RRSIG", TYPE_RRSIG }, { "DNSKEY", 48 },    { "SVCB", 64 },	       { "HTTPS", 65 },	    { "ANY", TYPE_ANY },
-};
+/* ---- words ---------------------------------------------------------------- */
 
 static const struct {
 	const char *text;
@@ -72,6 +63,9 @@ static const struct {
 	{ "loss", offsetof(struct stub_rule, loss_percent), 0, 100, false, "percent of queries over UDP that get no answer" },
 	{ "first", offsetof(struct stub_rule, first), 1, UINT32_MAX, false,
 	  "the rule is for the first N queries that match it" },
+	{ "refuse-after", offsetof(struct stub_rule, refuse_after), 1, UINT32_MAX, false,
+	  "REFUSED from the query behind the N-th of one connection on" },
+	{ "status", offsetof(struct stub_rule, status), 400, 599, false, "over HTTPS: that status instead of an answer" },
 	{ "big", offsetof(struct stub_rule, big), 64, STUB_MSG_MAX, true,
 	  "octets of the message, filled with addresses (A, AAAA; as many as fit) or TXT (exactly)" },
 };
@@ -100,19 +94,6 @@ static const struct {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static _Thread_local char why[256];
-
-/* Say what is wrong; returns -EINVAL so that a caller can return it. */
-static int __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	return -EINVAL;
-}
-
 void stub_rules_help(FILE *to)
 {
 	size_t i;
@@ -129,100 +110,6 @@ void stub_rules_help(FILE *to)
 		fprintf(to, "  %s  %s\n", flags[i].word, flags[i].help);
 }
 
-static int number_parse(const char *text, uint32_t min, uint32_t max, uint32_t *ret)
-{
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || v < min || v > max)
-		return -EINVAL;
-	*ret = v;
-	return 0;
-}
-
-static int type_parse(const char *text, uint16_t *ret)
-{
-	uint32_t v;
-	size_t i;
-
-	for (i = 0; i < COUNT(types); i++) {
-		if (!strcasecmp(text, types[i].text)) {
-			*ret = types[i].type;
-			return 0;
-		}
-	}
-	if (strncasecmp(text, "TYPE", 4) || number_parse(text + 4, 1, UINT16_MAX, &v))
-		return -EINVAL;
-	*ret = v;
-	return 0;
-}
-
-void stub_type_text(uint16_t type, char *text)
-{
-	size_t i;
-
-	for (i = 0; i < COUNT(types); i++) {
-		if (types[i].type == type) {
-			strcpy(text, types[i].text);
-			return;
-		}
-	}
-	sprintf(text, "TYPE%u", type);
-}
-
-/* One character of a name, an escape resolved (RFC 1035 section 5.1); returns what follows it or NULL. */
-static const char *name_char(const char *t, uint8_t *ret)
-{
-	const unsigned char *u = (const unsigned char *)t;
-
-	if (*t != '\\') {
-		*ret = *u;
-		return t + 1;
-	}
-	if (isdigit(u[1]) && isdigit(u[2]) && isdigit(u[3])) {
-		int v = (u[1] - '0') * 100 + (u[2] - '0') * 10 + (u[3] - '0');
-
-		*ret = v;
-		return v > 255 ? NULL : t + 4;
-	}
-	*ret = u[1];
-	return u[1] ? t + 2 : NULL;
-}
-
-/* A name to wire form in lower case, into 255 octets; returns its length or -EINVAL. */
-static int name_parse(const char *text, uint8_t *wire)
-{
-	int len = 1, label = 0;
-	const char *t = text;
-	uint8_t c;
-
-	if (!*text)
-		return bad("an empty name; the root is '.'");
-	if (!strcmp(text, ".")) {
-		wire[0] = 0;
-		return 1;
-	}
-	while (*t) {
-		bool dot = *t == '.';
-
-		t = name_char(t, &c);
-		if (!t || (dot && len == label + 1) || (!dot && (len - label > 63 || len > 253)))
-			return bad("'%s' is not a domain name", text);
-		if (dot) {
-			wire[label] = len - label - 1;
-			label = len++;
-		} else {
-			wire[len++] = tolower(c);
-		}
-	}
-	wire[label] = len - label - 1;
-	if (wire[label])
-		wire[len++] = 0;
-	return len;
-}
-
 /* ---- records of a rule ---------------------------------------------------- */
 
 static int record_add(struct stub_rule *r, uint16_t type, const void *rdata, size_t len)
@@ -231,7 +118,7 @@ static int record_add(struct stub_rule *r, uint16_t type, const void *rdata, siz
 	struct stub_record *last;
 
 	if (r->record_count == STUB_RECORDS_MAX)
-		return bad("more than %d records", STUB_RECORDS_MAX);
+		return stub_bad("more than %d records", STUB_RECORDS_MAX);
 	*rec = (struct stub_record){ .type = type, .rdata_len = len, .rdata = malloc(len ? len : 1) };
 	if (!rec->rdata)
 		return -ENOMEM;
@@ -249,14 +136,14 @@ static int record_address(struct stub_rule *r, uint16_t type, const char *v)
 	uint8_t a[16];
 
 	if (inet_pton(type == TYPE_A ? AF_INET : AF_INET6, v, a) != 1)
-		return bad("'%s' is not an %s address", v, type == TYPE_A ? "IPv4" : "IPv6");
+		return stub_bad("'%s' is not an %s address", v, type == TYPE_A ? "IPv4" : "IPv6");
 	return record_add(r, type, a, type == TYPE_A ? 4 : 16);
 }
 
 static int record_name(struct stub_rule *r, uint16_t type, const char *v)
 {
 	uint8_t wire[STUB_NAME_MAX];
-	int len = name_parse(v, wire);
+	int len = stub_name_parse(v, wire);
 
 	return len < 0 ? len : record_add(r, type, wire, len);
 }
@@ -270,13 +157,13 @@ static int record_mx(struct stub_rule *r, uint16_t type, const char *v)
 	int len;
 
 	if (!colon || colon - v >= (int)sizeof(preference))
-		return bad("'%s' is not PREFERENCE:NAME", v);
+		return stub_bad("'%s' is not PREFERENCE:NAME", v);
 	snprintf(preference, sizeof(preference), "%.*s", (int)(colon - v), v);
-	if (number_parse(preference, 0, UINT16_MAX, &n))
-		return bad("'%s' is not PREFERENCE:NAME", v);
+	if (stub_number_parse(preference, 0, UINT16_MAX, &n))
+		return stub_bad("'%s' is not PREFERENCE:NAME", v);
 	wire[0] = n >> 8;
 	wire[1] = n;
-	len = name_parse(colon + 1, wire + 2);
+	len = stub_name_parse(colon + 1, wire + 2);
 	return len < 0 ? len : record_add(r, type, wire, 2 + len);
 }
 
@@ -286,17 +173,10 @@ static int record_txt(struct stub_rule *r, uint16_t type, const char *v)
 	size_t len = strlen(v);
 
 	if (len > 255)
-		return bad("a txt of %zu octets; at most 255", len);
+		return stub_bad("a txt of %zu octets; at most 255", len);
 	rdata[0] = len;
 	memcpy(rdata + 1, v, len);
 	return record_add(r, type, rdata, 1 + len);
-}
-
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
-
-	return at ? at - digits : -1;
 }
 
 static int record_hex(struct stub_rule *r, uint16_t type, const char *v)
@@ -307,14 +187,14 @@ static int record_hex(struct stub_rule *r, uint16_t type, const char *v)
 	size_t n = 0;
 
 	if (!colon || colon - v >= (int)sizeof(text))
-		return bad("'%s' is not TYPE:HEXADECIMAL", v);
+		return stub_bad("'%s' is not TYPE:HEXADECIMAL", v);
 	snprintf(text, sizeof(text), "%.*s", (int)(colon - v), v);
-	if (type_parse(text, &type))
-		return bad("'%s' is not a type", text);
+	if (stub_type_parse(text, &type))
+		return stub_bad("'%s' is not a type", text);
 	for (t = colon + 1; *t; t += 2) {
-		if (n == sizeof(rdata) || hex_digit(t[0]) < 0 || hex_digit(t[1]) < 0)
-			return bad("'%s' is not an even number of hexadecimal digits", colon + 1);
-		rdata[n++] = hex_digit(t[0]) << 4 | hex_digit(t[1]);
+		if (n == sizeof(rdata) || stub_hex_digit(t[0]) < 0 || stub_hex_digit(t[1]) < 0)
+			return stub_bad("'%s' is not an even number of hexadecimal digits", colon + 1);
+		rdata[n++] = stub_hex_digit(t[0]) << 4 | stub_hex_digit(t[1]);
 	}
 	return record_add(r, type, rdata, n);
 }
@@ -366,7 +246,7 @@ static int rule_name(struct stub_rule *r, const char *text)
 	if (!strcmp(text, "*"))
 		return 0;
 	r->match = !strncmp(text, "*.", 2) && text[2] ? MATCH_BELOW : MATCH_EXACT;
-	len = name_parse(r->match == MATCH_BELOW ? text + 2 : text, r->name);
+	len = stub_name_parse(r->match == MATCH_BELOW ? text + 2 : text, r->name);
 	if (len < 0)
 		return len;
 	r->name_len = len;
@@ -376,7 +256,7 @@ static int rule_name(struct stub_rule *r, const char *text)
 static int rule_zone(struct stub_rule *r, const char *text)
 {
 	uint8_t wire[STUB_NAME_MAX];
-	int len = name_parse(text, wire);
+	int len = stub_name_parse(text, wire);
 
 	if (len < 0)
 		return len;
@@ -403,13 +283,13 @@ static int rule_value(struct stub_rule *r, const char *word, const char *value)
 		if (strlen(numbers[i].word) != len || strncmp(word, numbers[i].word, len))
 			continue;
 		r->has_data |= numbers[i].data;
-		if (number_parse(value, numbers[i].min, numbers[i].max, (uint32_t *)((char *)r + numbers[i].at)))
-			return bad("'%s'; expected a number from %u to %u", word, numbers[i].min, numbers[i].max);
+		if (stub_number_parse(value, numbers[i].min, numbers[i].max, (uint32_t *)((char *)r + numbers[i].at)))
+			return stub_bad("'%s'; expected a number from %u to %u", word, numbers[i].min, numbers[i].max);
 		return 0;
 	}
 	if (len == 4 && !strncmp(word, "zone", 4))
 		return rule_zone(r, value);
-	return bad("unknown word '%s'", word);
+	return stub_bad("unknown word '%s'", word);
 }
 
 static int rule_word(struct stub_rule *r, const char *word)
@@ -432,28 +312,7 @@ static int rule_word(struct stub_rule *r, const char *word)
 			return 0;
 		}
 	}
-	return bad("unknown word '%s'", word);
-}
-
-/* The next word in place, quotes taken off; NULL at the end, *err set when a quote is not closed. */
-static char *word_next(char **at, int *err)
-{
-	char *in = *at + strspn(*at, " \t\r\n"), *out = in, *start = in;
-	bool quoted = false;
-
-	if (!*in || *in == '#')
-		return NULL;
-	for (; *in && (quoted || !isspace((unsigned char)*in)); in++) {
-		if (*in == '"')
-			quoted = !quoted;
-		else
-			*out++ = *in;
-	}
-	if (quoted)
-		*err = bad("a double quote is not closed");
-	*at = *in ? in + 1 : in;
-	*out = 0;
-	return start;
+	return stub_bad("unknown word '%s'", word);
 }
 
 int stub_rules_add(struct stub_rules *rules, const char *line, const char **reterr)
@@ -462,25 +321,25 @@ int stub_rules_add(struct stub_rules *rules, const char *line, const char **rete
 	struct stub_rule *r = NULL;
 	int err = 0, n;
 
-	*reterr = why;
-	why[0] = 0;
+	*reterr = stub_why;
+	stub_why[0] = 0;
 	if (strlen(line) >= sizeof(copy))
-		return bad("a line of more than %d octets", LINE_MAX - 1);
+		return stub_bad("a line of more than %d octets", LINE_MAX - 1);
 	strcpy(copy, line);
-	for (n = 0; !err && (word = word_next(&at, &err)) && !err; n++) {
+	for (n = 0; !err && (word = stub_word_next(&at, &err)) && !err; n++) {
 		if (n == 0) {
 			r = rule_new(rules);
 			err = r ? rule_name(r, word) : -ENOMEM;
-		} else if (n > 1 || type_parse(word, &r->type)) {
+		} else if (n > 1 || stub_type_parse(word, &r->type)) {
 			err = rule_word(r, word);
 		}
 	}
 	if (err || !r)
 		goto out;
 	if (n == 1) {
-		err = bad("a rule needs a word besides the name");
+		err = stub_bad("a rule needs a word besides the name");
 	} else if (rules->count == STUB_RULES_MAX) {
-		err = bad("more than %d rules", STUB_RULES_MAX);
+		err = stub_bad("more than %d rules", STUB_RULES_MAX);
 	} else {
 		rules->rule[rules->count++] = r;
 		r = NULL;

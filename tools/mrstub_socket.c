@@ -20,17 +20,24 @@ static bool is_wildcard(const union stub_address *a)
 	return IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
 }
 
+union stub_address stub_address_at(const union stub_address *a, uint16_t port)
+{
+	union stub_address at = *a;
+
+	if (at.sa.sa_family == AF_INET)
+		at.v4.sin_port = htons(port);
+	else
+		at.v6.sin6_port = htons(port);
+	return at;
+}
+
 int stub_socket_open(const union stub_address *a, int type, bool any_port, bool share)
 {
 	int fd = socket(a->sa.sa_family, type | SOCK_CLOEXEC, 0), one = 1, size = 4 << 20, err = 0;
-	union stub_address own = *a;
+	union stub_address own = any_port ? stub_address_at(a, 0) : *a;
 
 	if (fd < 0)
 		return -errno;
-	if (any_port && a->sa.sa_family == AF_INET)
-		own.v4.sin_port = 0;
-	else if (any_port)
-		own.v6.sin6_port = 0;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    (share && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) ||
 	    (a->sa.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one))) ||

@@ -404,6 +404,8 @@ def test_a_full_disk_refuses_changes_and_nothing_is_lost(daemon, small_disk):
         for words in (["rule", "add", "||new.disk.test^"], ["pause"], ["rule", "remove", "||old.disk.test^"]):
             refused = daemon.millctl(*words, check=False)
             assert refused.returncode == 1 and re.search("full|No space", refused.stderr), refused
+        error = post(daemon, "rules", {"rule": "||new.disk.test^"})["error"]
+        assert (error["status"], error["file"], error["key"]) == (507, None, "state")
         assert blocked(both(daemon, "x.old.disk.test")) and not blocked(daemon.ask("x.new.disk.test"))
         (small_disk / "filler").unlink()
         daemon.millctl("rule", "add", "||new.disk.test^")

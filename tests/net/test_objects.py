@@ -181,6 +181,43 @@ def test_hundreds_that_stay_left_out_make_no_change_slow(daemon):
     assert "and 384 more" in daemon.millctl("status").stdout
 
 
+def test_of_many_clients_those_that_clash_with_the_file_are_left_out_and_no_others(daemon):
+    """Each by itself: who clashes with one that is left out already is in force."""
+    clients = {f"c{i}": [f"10.70.0.{i}"] for i in range(40)} | {"chain0": ["10.70.0.77", "10.70.0.78"], "chain2": ["10.70.0.79"]}
+    daemon.start()
+    for name, addresses in clients.items():
+        assert post(daemon, f"clients/{name}", {"addresses": addresses}, "PUT").get("done") == "put"
+    taken = [f"10.70.0.{i}" for i in range(40) if i % 3] + ["10.70.0.77", "10.70.0.79"]
+    daemon.write({"clients": [{"name": "file", "addresses": taken}]})
+    assert daemon.hup()["reloads"]["failed"] == 0
+    out = {f"c{i}" for i in range(40) if i % 3} | {"chain0", "chain2"}
+    assert {o["name"] for o in daemon.get("status")["left_out"]} <= out
+    assert daemon.get("status")["objects"]["left_out"] == len(out)
+    assert {c["name"] for c in daemon.get("clients")["clients"]} == clients.keys() - out | {"file"}
+    assert post(daemon, "clients/chain1", {"addresses": ["10.70.0.78"]}, "PUT").get("done") == "put"
+    # a rule brings none of them back, a client does
+    daemon.write({})
+    assert daemon.hup()["reloads"]["failed"] == 0
+    assert daemon.get("status")["objects"]["left_out"] == 1, daemon.get("status")["left_out"]
+    daemon.millctl("rule", "add", "||one.clash.test^")
+    assert [o["name"] for o in daemon.get("status")["left_out"]] == ["chain1"]
+    assert daemon.get("clients/chain1", "DELETE").get("done") == "deleted"
+    assert daemon.get("status")["objects"]["left_out"] == 0
+
+
+def test_rules_beyond_what_there_may_be_are_left_out_and_come_back_one_for_one(daemon):
+    daemon.start()
+    for i in range(3):
+        daemon.millctl("rule", "add", f"||n{i}.over.test^")
+    daemon.write({"filter": {"rules": [f"||f{i}.over.test^" for i in range(16383)]}})
+    assert daemon.hup()["reloads"]["failed"] == 0
+    assert [o["name"] for o in daemon.get("status")["left_out"]] == ["||n1.over.test^", "||n2.over.test^"]
+    daemon.millctl("rule", "remove", "||n0.over.test^")
+    assert [o["name"] for o in daemon.get("status")["left_out"]] == ["||n2.over.test^"]
+    for name, there in ("x.n0.over.test", False), ("x.n1.over.test", True), ("x.n2.over.test", False), ("f9.over.test", True):
+        assert blocked(both(daemon, name)) == there, name
+
+
 # ---- a database that cannot be written ----
 
 @pytest.fixture

@@ -44,19 +44,17 @@ def test_while_no_server_answers_the_kernel_gives_what_is_over(daemon, stub):
     daemon.warm("down.short.test")
     with held(stub.process):
         time.sleep(2.3)
-        for name in OTHERS:
-            daemon.client.send(lane.query(name).to_wire())
-        time.sleep(1.5)
+        daemon.client.tcp([lane.query(name).to_wire() for name in OTHERS], timeout=20.0)
         reply = daemon.ask("down.short.test", edns=0)
         assert reply.by == "kernel" and reply.data == ["A 192.0.2.9"]
         assert reply.ttls == [30] and reply.ede == [3]
         plain = daemon.ask("down.short.test")
         assert plain.by == "kernel" and plain.ttls == [30] and not plain.msg.opt
         assert daemon.get("stats")["kernel"]["counters"]["stale"]["value"] == 2
-    # one answer from upstream, and the kernel leaves it to the daemon again
+    # one answer from upstream, and nothing that is over is given any more: it is asked for, if what was under way has not brought it
     daemon.client.ask("back.up.test")
     reply = daemon.ask("down.short.test", edns=0)
-    assert reply.by == "daemon" and reply.ttls == [2] and not reply.ede
+    assert reply.data == ["A 192.0.2.9"] and 1 <= reply.ttls[0] <= 2 and not reply.ede
 
 
 def test_while_the_daemon_is_dead_the_kernel_gives_what_is_over(daemon, stub):

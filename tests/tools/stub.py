@@ -346,6 +346,85 @@ def check_also_right():
     expect(raw("also.test", 2), [(False, True, True), (True, True, True)])
 
 
+def check_lame():
+    """stub: lame is a referral to the root without RA"""
+    r = ask("lame.test")
+    expect((r.rcode(), r.answer, [str(x.name) for x in r.authority], bool(r.flags & dns.flags.RA)), (0, [], ["."], False))
+
+
+def check_garbage():
+    """stub: garbage is 40 octets that are no answer"""
+    s = sock()
+    q = query("noise.test").to_wire()
+    s.sendto(q, (V4, PORT))
+    got = s.recv(4096)
+    expect((len(got), got[:2] == q[:2]), (40, False))
+
+
+def check_broken():
+    """stub: broken has the right id and question, and cannot be read"""
+    s = sock()
+    q = query("broken.test").to_wire()
+    s.sendto(q, (V4, PORT))
+    got = s.recv(4096)
+    expect((got[:2], got[12 : len(q)]), (q[:2], q[12:]))
+    try:
+        dns.message.from_wire(got)
+    except dns.exception.DNSException:
+        return
+    raise AssertionError("it can be read")
+
+
+def check_formerr_edns():
+    """stub: formerr-edns is FORMERR without OPT for a query with OPT only"""
+    got = [(r.rcode(), r.edns) for r in (ask("formerr.test", use_edns=0), ask("formerr.test", use_edns=False))]
+    expect(got, [(dns.rcode.FORMERR, -1), (0, -1)])
+
+
+def silent(name, **opts):
+    s = sock()
+    s.settimeout(0.2)
+    s.sendto(query(name, **opts).to_wire(), (V4, PORT))
+    try:
+        return not s.recv(4096)
+    except socket.timeout:
+        return True
+
+
+def check_drop_edns():
+    """stub: drop-edns and drop-do are silent for OPT and for DO, and for these only"""
+    asked = [(n, e) for n in ("noedns.test", "nodo.test") for e in ({"use_edns": False}, {"use_edns": 0},
+                                                                    {"use_edns": 0, "want_dnssec": True})]
+    expect([silent(n, **e) for n, e in asked], [False, True, True, False, False, True])
+
+
+def connected(names):
+    """What comes over one connection until it is closed or a second has gone: names and rcodes."""
+    out = []
+    with socket.create_connection((V4, PORT), timeout=1) as s:
+        s.sendall(b"".join(framed(query(n)) for n in names))
+        f = s.makefile("rb")
+        try:
+            while head := f.read(2):
+                m = dns.message.from_wire(f.read(struct.unpack(">H", head)[0]))
+                out.append((str(m.question[0].name), m.rcode()))
+        except socket.timeout:
+            out.append("open")
+    return out
+
+
+def check_hang_up():
+    """stub: hang-up closes the connection behind its answer, also behind a late one"""
+    expect(connected(["a.test", "hangup.test", "b.test"]), [("a.test.", 0), ("hangup.test.", 0)])
+    expect(connected(["a.hangslow.test", "b.test"]), [("b.test.", 0), ("a.hangslow.test.", 0)])
+
+
+def check_refuse_after():
+    """stub: refuse-after=3 refuses the fourth query of a connection, and a new connection is new"""
+    for _ in range(2):
+        expect(connected(["burst.test"] * 5), [("burst.test.", 0)] * 3 + [("burst.test.", 5)] * 2 + ["open"])
+
+
 def check_formerr():
     """stub: a message cut in its question gets FORMERR, a shorter one and an answer nothing"""
     s = sock()

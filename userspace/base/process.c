@@ -70,11 +70,17 @@ int process_drop(uid_t uid, gid_t gid, struct err_at *reterr)
 	return keep_caps(reterr);
 }
 
-int process_urgent(bool on)
+int process_urgent(struct process_turn *ret_before)
 {
-	struct sched_param p = { .sched_priority = on ? sched_get_priority_min(SCHED_FIFO) : 0 };
+	struct sched_param p = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
+	int err = pthread_getschedparam(pthread_self(), &ret_before->policy, &ret_before->param);
 
-	return -pthread_setschedparam(pthread_self(), on ? SCHED_FIFO : SCHED_OTHER, &p);
+	return err ? -err : -pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+}
+
+void process_turn(const struct process_turn *t)
+{
+	pthread_setschedparam(pthread_self(), t->policy, &t->param);
 }
 
 const char *process_user_name(char *buf, size_t size)

@@ -5,6 +5,7 @@
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -30,17 +31,26 @@ int process_user(const char *name, uid_t *ret_uid, gid_t *ret_gid);
  */
 int process_drop(uid_t uid, gid_t gid, struct err_at *reterr);
 
+/* How a thread takes its turn on the processors: the kernel's policy, and the priority in it. */
+struct process_turn {
+	int policy;
+	struct sched_param param;
+};
+
 /**
  * Let the calling thread go before all others (SCHED_FIFO, the lowest of its
- * priorities), or be as others again.
+ * priorities).
  *
  * Threads that it makes meanwhile are, and stay, what it is then; so a thread can have this
  * of a process that has given up the right to it.
  *
- * Returns 0, or a negative errno: -EPERM without CAP_SYS_NICE (for @on), or
- * where the service manager or a control group forbids it.
+ * Returns 0 with what it was before; or a negative errno: -EPERM without
+ * CAP_SYS_NICE, or where the service manager or a control group forbids it.
  */
-int process_urgent(bool on);
+int process_urgent(struct process_turn *ret_before);
+
+/* Be as before again. */
+void process_turn(const struct process_turn *t);
 
 /* Name of the user that the process runs as now.  Returns @buf. */
 const char *process_user_name(char *buf, size_t size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* overlay.c - objects that were made at run time, added to what the file says. */
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,9 +63,9 @@ static bool same_group(const void *a, const void *b)
 	return !strcmp(((const struct config_group *)a)->name, ((const struct config_group *)b)->name);
 }
 
-#define KIND_ROW(word, of, member) \
+#define KIND_ROW(word, of, member, max) \
 	{ #word, sizeof(struct config_##word), of, offsetof(struct config, member), offsetof(struct config_##word, origin), \
-	  offsetof(struct config_##word, place), element_##word, same_##word }
+	  offsetof(struct config_##word, place), element_##word, same_##word, max }
 
 static const struct kind {
 	const char *word;
@@ -74,10 +75,13 @@ static const struct kind {
 	size_t origin, place;		/* in an object */
 	element_reader *read;
 	bool (*same)(const void *a, const void *b);
+	unsigned max;			/* so many, those of the file too; of lists the whole says it */
 } kinds[] = {
-	KIND_ROW(list, done_list, filter_lists),	  KIND_ROW(rule, done_rule, filter_rules),
-	KIND_ROW(rewrite, done_nothing, filter_rewrites), KIND_ROW(client, done_client, clients),
-	KIND_ROW(group, done_group, groups),
+	KIND_ROW(list, done_list, filter_lists, UINT_MAX),
+	KIND_ROW(rule, done_rule, filter_rules, CONFIG_RULES_MAX),
+	KIND_ROW(rewrite, done_nothing, filter_rewrites, CONFIG_REWRITES_MAX),
+	KIND_ROW(client, done_client, clients, CONFIG_CLIENTS_MAX),
+	KIND_ROW(group, done_group, groups, CONFIG_GROUPS_MAX),
 };
 
 static const struct kind *kind_find(const char *word)
@@ -124,7 +128,7 @@ static int say_taken(struct config *c, const struct kind *k, const char *key, co
 }
 
 /* Append, or take the place of the group default that nobody wrote. */
-static int append(struct config *c, const struct kind *k, void *object, void *there)
+static int append(struct config *c, const struct kind *k, struct reader *r, const char *key, void *object, void *there)
 {
 	struct element_array *a = (void *)((char *)c + k->array);
 	void *more;
@@ -134,6 +138,9 @@ static int append(struct config *c, const struct kind *k, void *object, void *th
 		memcpy(there, object, k->size);
 		return 0;
 	}
+	/* for itself: the whole would tell that there are too many, and not which */
+	if (a->count >= k->max)
+		return reader_error(r, NULL, key, "expected at most %u %ss, those of the file too", k->max, k->word);
 	more = realloc(a->at, ((size_t)a->count + 1) * k->size);
 	if (!more)
 		return -ENOMEM;
@@ -156,7 +163,7 @@ static int add(struct config *c, const struct kind *k, struct reader *r, const c
 	there = taken_by(c, k, object);
 	if (there && !is_implied(c, k, there))
 		return say_taken(c, k, key, there, r);
-	return append(c, k, object, there);
+	return append(c, k, r, key, object, there);
 }
 
 /* ---- rules of one group ---- */

@@ -259,7 +259,8 @@ static int read_effective(struct control *c, struct config **ret, char **ret_tex
  */
 static int drop_privileges(struct control *c, struct err_at *reterr)
 {
-	int urgent = process_urgent(true), err = process_drop(c->uid, c->gid, reterr);
+	struct process_turn before;
+	int urgent = process_urgent(&before), err = process_drop(c->uid, c->gid, reterr);
 
 	if (!err)
 		err = edges_start(&c->edges, reterr);
@@ -267,7 +268,7 @@ static int drop_privileges(struct control *c, struct err_at *reterr)
 		log_info("edges of schedules may come milliseconds late while the machine is busy: no real-time priority: %s",
 			 strerror(-urgent));
 	else
-		process_urgent(false);
+		process_turn(&before);
 	return err;
 }
 

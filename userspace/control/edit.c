@@ -112,7 +112,7 @@ static int read_others(struct reading *r, const struct config_rules *rules, unsi
 	return err;
 }
 
-/* $badfilter in the rules of a group takes away what others say. */
+/* $badfilter in the rules of a group, in capitals or not, takes away what others say. */
 static int read_groups(const struct edited *of, const struct config_groups *groups, struct reading *r)
 {
 	unsigned i, k;
@@ -120,7 +120,7 @@ static int read_groups(const struct edited *of, const struct config_groups *grou
 
 	for (i = 0; i < groups->count; i++)
 		for (k = 0; k < groups->at[i].rules.count && !err; k++) {
-			if (!strstr(groups->at[i].rules.at[k].text, "badfilter"))
+			if (!strcasestr(groups->at[i].rules.at[k].text, "badfilter"))
 				continue;
 			*r = (struct reading){ .of = of };
 			err = read_rule(r, groups->at[i].rules.at[k].text);

@@ -133,13 +133,22 @@ static bool good(const char *text, size_t size, const char *path, struct objects
 	return !err;
 }
 
-/* Drop the first object with which the whole is not good; -EINVAL when that is none of them. */
-static int drop_first_bad(const char *text, size_t size, const char *path, struct objects *o, struct config_errors *errs)
+/*
+ * Returns how many of the first objects are good together, of which @low are known
+ * to be; with one more, @ret_bad of them, they are not.
+ */
+static unsigned find_bad(const char *text, size_t size, const char *path, struct objects *o, unsigned low,
+			 unsigned *ret_bad, struct config_errors *errs)
 {
-	unsigned low = 0, high = o->count, middle;	/* the first low are good, the first high are not */
+	unsigned high = low, step, middle;
 
-	if (!good(text, size, path, o, 0, errs))
-		return -EINVAL;
+	/* by growing steps: those that clash were often made together */
+	for (step = 1; low < o->count; step *= 2) {
+		high = step < o->count - low ? low + step : o->count;
+		if (!good(text, size, path, o, high, errs))
+			break;
+		low = high;
+	}
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
 		if (good(text, size, path, o, middle, errs))
@@ -147,9 +156,27 @@ static int drop_first_bad(const char *text, size_t size, const char *path, struc
 		else
 			high = middle;
 	}
-	if (!high || good(text, size, path, o, high, errs))
+	*ret_bad = high;
+	return low;
+}
+
+/* Drop each object with which the whole, as far as it is kept, is not good; -EINVAL when that is none of them. */
+static int drop_bad(const char *text, size_t size, const char *path, struct objects *o, struct config_errors *errs)
+{
+	unsigned low = 0, bad, dropped = 0;
+	int err = 0;
+
+	if (!good(text, size, path, o, 0, errs))
 		return -EINVAL;
-	return drop(&o->at[high - 1], errs);
+	while (!err && find_bad(text, size, path, o, low, &bad, errs) < o->count) {
+		low = bad;
+		/* its errors, which a look at fewer has cleared */
+		if (!errs->count && good(text, size, path, o, bad, errs))
+			continue;
+		err = drop(&o->at[bad - 1], errs);
+		dropped++;
+	}
+	return err ? err : dropped ? 0 : -EINVAL;
 }
 
 /* ---- a change ---- */
@@ -161,7 +188,7 @@ struct laying {
 	size_t size;
 	struct objects o;
 	struct config_errors *errs;
-	unsigned *out;			/* those that were left out before, by number */
+	unsigned *out;			/* those that were left out before and may come back, by number */
 	unsigned outs;
 };
 
@@ -187,6 +214,12 @@ static void want(struct object *o)
 	o->dropped = NULL;
 }
 
+/* A rule for all stands in the way of such alone: nobody has to try all others whenever one is made. */
+static bool may_come_back(const struct object *o, const struct effective_change *change)
+{
+	return strcmp(change->kind, "rule") || !strcmp(o->kind, "rule");
+}
+
 /* A change is all or nothing, but for what was out of force before it. */
 static int drop_known(struct laying *l, const struct effective_change *change)
 {
@@ -203,7 +236,8 @@ static int drop_known(struct laying *l, const struct effective_change *change)
 		if (!known)
 			continue;
 		err = set_dropped(&l->o.at[i], known->why);
-		l->out[l->outs++] = i;
+		if (may_come_back(&l->o.at[i], change))
+			l->out[l->outs++] = i;
 	}
 	return err;
 }
@@ -238,12 +272,16 @@ static int drop_refused(struct laying *l)
 		o = &l->o.at[i];
 		known = at < l->outs && l->out[at] == i;
 		at += known;
+		if (o->dropped && !known)
+			continue;
 		memset(l->errs, 0, sizeof(*l->errs));
 		err = config_overlay(config, o->kind, o->name, o->body, l->errs);
 		if (known && !err)
 			l->out[kept++] = i;
 		else if (known && is_refusal(err))
 			err = set_dropped(o, l->errs->at[0].why);
+		else if (is_refusal(err))
+			err = 0;		/* it has been laid; what stands in its way are some that shall come back */
 	}
 	if (!err)
 		l->outs = kept;
@@ -311,7 +349,7 @@ static int make_anew(struct laying *l, struct config **ret)
 	if (err)
 		return err;
 	while (is_refusal(err = add_objects(config, &l->o, l->o.count, true, l->errs))) {
-		drop_err = drop_first_bad(l->text, l->size, l->c->path, &l->o, l->errs);
+		drop_err = drop_bad(l->text, l->size, l->c->path, &l->o, l->errs);
 		if (drop_err == -EINVAL)
 			break;
 		config_free(config);

@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "base/log.h"
 #include "control/internal.h"
+#include "policy/filter_build.h"
 
 #define PATH_SIZE (CONFIG_PATH_MAX + 32)
 
@@ -88,21 +88,16 @@ static bool same_sources(const struct control *c, const struct config *config, c
 	return same;
 }
 
+/* Under its name it is whole or not there; rules are nobody else's business, as in state.db. */
 static int write_sources(const struct control *c, const struct config *config, struct err_at *reterr)
 {
 	char path[PATH_SIZE], *text = sources_text(config, true);
-	FILE *f;
-	int err = 0;
+	int err;
 
 	if (!text)
 		return err_why(reterr, -ENOMEM, "out of memory");
 	state_path(c, "filter.sources", path);
-	f = fopen(path, "we");
-	/* rules are nobody else's business, as in state.db */
-	if (!f || fchmod(fileno(f), 0600) || fputs(text, f) < 0)
-		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
-	if (f && fclose(f) && !err)
-		err = err_why(reterr, -errno, "%s: cannot be written: %s", path, strerror(errno));
+	err = filter_replace(path, text, strlen(text), reterr);
 	free(text);
 	return err;
 }
@@ -131,7 +126,7 @@ static int replace_files(const struct control *c, const struct config *config, s
 	return err ? err : write_sources(c, config, reterr);
 }
 
-/* What was compiled, and is not wanted. */
+/* What was compiled, and is not wanted: a full disk needs the room. */
 static void remove_files(const struct control *c)
 {
 	char path[PATH_SIZE];
@@ -268,6 +263,8 @@ static int finish(struct control *c, struct compile *to, enum feed_mode mode, st
 	err_where(reterr, NULL, 0, "state");
 	err = compile_finish(to, path, rules, &j->made, reterr);
 	j->on_disk = !err;
+	if (err)
+		remove_files(c);
 	if (!err || mode != FEED_ANYHOW || err == -ENOMEM)
 		return err;
 	log_warn("%s: the filter is in memory alone, and is compiled again at the next start", reterr->why);
@@ -296,12 +293,14 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
 	j = (struct filter_job){ 0 };
 out:
 	compile_free(to);		/* before the copy into the maps: the peak counts */
-	filter_job_done(&j);
+	filter_job_done(c, &j);
 	return err;
 }
 
-void filter_job_done(struct filter_job *j)
+void filter_job_done(const struct control *c, struct filter_job *j)
 {
+	if (j->on_disk)
+		remove_files(c);
 	compiled_done(&j->made);
 	left_outs_done(&j->bad_rules);
 	free(j->states);
@@ -316,10 +315,12 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 
 	err = put_in_force(c, s, &j->made, reterr);
 	/* then: what the kernel refuses is not to be what the next start begins with */
-	if (j->on_disk && err)
-		remove_files(c);
-	else if (j->on_disk && replace_files(c, s->config, &why))
-		log_warn("%s: the filter is compiled again at the next start", why.why);
+	if (!err && j->on_disk) {
+		if (replace_files(c, s->config, &why))
+			log_warn("%s: the filter is compiled again at the next start", why.why);
+		else
+			j->on_disk = false;
+	}
 	if (!err) {
 		if (limited)
 			log_warn("regular expressions that take too many steps were tried %" PRIu64 " times while the "
@@ -332,7 +333,7 @@ int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, st
 		c->bad_rules = j->bad_rules;
 		j->bad_rules = (struct left_outs){ 0 };
 	}
-	filter_job_done(j);
+	filter_job_done(c, j);
 	/* What compiling has freed, 32 MB for a million names, the C library would keep. */
 	malloc_trim(0);
 	return err;

@@ -318,7 +318,7 @@ struct filter_job {
 	struct compiled made;
 	struct list_state *states;
 	struct left_outs bad_rules;
-	bool on_disk;
+	bool on_disk;			/* its files have names that no start takes */
 };
 
 /* Compile all sources of @config. */
@@ -330,7 +330,9 @@ int filter_prepare(struct control *c, const struct config *config, enum feed_mod
  * On failure the snapshot in force and the filter on disk stay.
  */
 int filter_adopt(struct control *c, struct snapshot *s, struct filter_job *j, struct err_at *reterr);
-void filter_job_done(struct filter_job *j);
+
+/* Let go of it, and of its files where it was not put in force. */
+void filter_job_done(const struct control *c, struct filter_job *j);
 
 /* Both. */
 int filter_compile(struct control *c, struct snapshot *s, enum feed_mode mode, struct err_at *reterr);

@@ -304,6 +304,13 @@ static void log_done(const struct control *c, const struct effective_change *w)
 	log_info("%s %s %s", w->kind, w->name, w->json ? "is in force" : "is gone");
 }
 
+/* What is wrong here is not about what was looked at last. */
+static int commit(struct control *c, const struct change *ch)
+{
+	err_where(ch->reterr, NULL, 0, "state");
+	return state_commit(c->objects, ch->reterr);
+}
+
 static int do_change(struct control *c, void *arg)
 {
 	const struct change *ch = arg;
@@ -316,7 +323,7 @@ static int do_change(struct control *c, void *arg)
 	if (!err)
 		err = prepare(c, ch, &s, work);
 	if (!err)
-		err = state_commit(c->objects, ch->reterr);
+		err = commit(c, ch);
 	if (err)
 		goto out;
 	err = adopt(c, ch, s, work);
@@ -337,7 +344,7 @@ out:
 	if (s)
 		fetch_want(c, c->snapshot->config, &ignored);
 	if (work)
-		filter_job_done(&work->job);
+		filter_job_done(c, &work->job);
 	free(work);
 	snapshot_unref(s);
 	free(old);

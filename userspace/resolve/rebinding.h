@@ -4,7 +4,7 @@
  *
  * A page of a public name that suddenly has the address of a printer may talk
  * to that printer (DNS rebinding).  Names of routes, and those of
- * upstreams.rebinding.allow, may have such addresses (docs/adr/0015).
+ * upstreams.rebinding.allow, may have such addresses (docs/adr/0020).
  */
 #ifndef RESOLVE_REBINDING_H
 #define RESOLVE_REBINDING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * special.h - names that are answered here and asked of nobody
- * (docs/adr/0015).
+ * (docs/adr/0020).
  *
  * They say nothing outside of this machine or network (RFC 6761, 6303, 7686,
  * 7793, 8375, 9462): forwarded they would tell strangers what is asked inside,

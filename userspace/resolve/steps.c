@@ -17,6 +17,7 @@
 #include "resolve/special.h"
 #include "resolve/stale.h"
 #include "resolve/steps.h"
+#include "resolve/suffixes.h"
 
 #define FAILURE_ROOM 512		/* header, the longest question, OPT with EDE */
 
@@ -145,7 +146,10 @@ static struct dns_key form_key(const struct query *q)
 	return key;
 }
 
-/* A name of which one above does not exist does not exist either (RFC 8020). */
+/*
+ * A name of which one above does not exist does not exist either (RFC 8020),
+ * unless a zone that has servers of its own begins between the two.
+ */
 static bool look_above(struct query *q, uint64_t now_ns)
 {
 	struct resolver *r = q->resolver;
@@ -153,7 +157,8 @@ static bool look_above(struct query *q, uint64_t now_ns)
 
 	if (!above)
 		return false;
-	q->covered = !dns_answer_for(above, &q->key, &q->answer);
+	if (suffixes_longest(q->snapshot->unspecial, q->key.name, q->key.name_len) <= above->key.name_len)
+		q->covered = !dns_answer_for(above, &q->key, &q->answer);
 	dns_answer_unref(above);
 	return q->covered;
 }

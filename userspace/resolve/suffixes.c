@@ -82,15 +82,15 @@ static bool holds(const struct suffixes *s, const uint8_t *name, uint16_t len)
 	return false;
 }
 
-bool suffixes_cover(const struct suffixes *s, const uint8_t *lower, uint16_t len)
+uint16_t suffixes_longest(const struct suffixes *s, const uint8_t *lower, uint16_t len)
 {
 	if (!s || !s->count)
-		return false;
+		return 0;
 	for (;;) {
 		if (holds(s, lower, len))
-			return true;
+			return len;
 		if (!*lower)
-			return false;
+			return 0;
 		len = (uint16_t)(len - *lower - 1);
 		lower += *lower + 1;
 	}

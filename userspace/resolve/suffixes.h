@@ -28,12 +28,19 @@ int suffixes_add(struct suffixes *s, const char *zone);
 void suffixes_ready(struct suffixes *s);
 
 /**
- * True when a name is one of the zones or below one.
+ * Find the longest of the zones that a name is, or is below.
  *
  * @lower  wire form, lower case
  *
- * Cost: a search among the zones for each label of the name; nothing when there are none.  Takes NULL.
+ * Returns its length in wire form, or 0.  Cost: a search among the zones for
+ * each label of the name; nothing when there are none.  Takes NULL.
  */
-bool suffixes_cover(const struct suffixes *s, const uint8_t *lower, uint16_t len);
+uint16_t suffixes_longest(const struct suffixes *s, const uint8_t *lower, uint16_t len);
+
+/* True when a name is one of the zones or below one. */
+static inline bool suffixes_cover(const struct suffixes *s, const uint8_t *lower, uint16_t len)
+{
+	return suffixes_longest(s, lower, len) != 0;
+}
 
 #endif

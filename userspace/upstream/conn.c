@@ -9,6 +9,8 @@
 
 #define CONNS_MAX 2			/* a server */
 #define IDLE_MS   7000
+#define REFUSALS_MAX 8			/* by connections that have answered others, before it is the server's word */
+#define SYN_MS    200			/* after which others do not wait for a connection, but begin their own */
 #define SHAKE_MS  2000			/* that a handshake may take */
 #define GRACE_MS  300			/* that a server has for its first answer, whenever the attempt began */
 
@@ -189,6 +191,12 @@ static int conn_new(struct upstream_job *job, const struct upstream_over *over, 
 	return err;
 }
 
+/* Nobody has answered its SYN: the kernel's next one may be a second away, with the network back meanwhile. */
+static bool is_unanswered(const struct upstream_conn *c)
+{
+	return !c->stands && !c->s.shaking && uv_now(c->up->loop) - c->begun_ms >= SYN_MS;
+}
+
 /* The one with the fewest queries, to where the server is now; NULL when it takes a new one. */
 static struct upstream_conn *pick(const struct upstream_job *job, const struct upstream_over *over, bool fresh)
 {
@@ -198,7 +206,7 @@ static struct upstream_conn *pick(const struct upstream_job *job, const struct u
 	for (c = job->up->conns; c; c = c->next) {
 		if (c->over != over || c->server != job->server || c->retired || !addr_same(&c->to, &job->to))
 			continue;
-		if (fresh && c->stands)
+		if ((fresh && c->stands) || is_unanswered(c))
 			continue;
 		n++;
 		if (!best || c->pending < best->pending)
@@ -255,6 +263,11 @@ void upstream_conn_answered(struct upstream_job *job, const uint8_t *msg, size_t
 			c->retired = true;
 		else
 			job->fresh = true;	/* as it is: another connection would be no fresher */
+		/* One that has answered others had enough of us again: those of a burst need several. */
+		if (c->served && job->refusals++ < REFUSALS_MAX)
+			job->fresh = false;
+	} else {
+		c->served = true;
 	}
 	detach(job);
 	upstream_job_response(job, msg, size);

@@ -51,6 +51,7 @@ struct upstream_conn {
 	unsigned asked;			/* queries, in all */
 	struct upstream_job *jobs;
 	bool stands;			/* connected, handshake included */
+	bool served;			/* something was answered here, and not by REFUSED */
 	bool retired;			/* takes no more queries */
 	bool closing;
 	int doom;

@@ -71,6 +71,7 @@ struct upstream_job *upstream_job_get(struct upstream *u)
 	job->ask = NULL;
 	job->probe = job->without_edns = job->fresh = false;
 	job->send_err = 0;
+	job->refusals = 0;
 	*job->why = '\0';
 	return job;
 }

@@ -24,7 +24,8 @@ struct upstream_job;
 
 struct upstream_transport {
 	const char *name;
-	/* REFUSED may be for what went before on the connection: it is asked once more on a fresh one. */
+	/* REFUSED may be for what went before on the connection: it is asked once more on a fresh one,
+	 * and again while fresh ones answer others first. */
 	bool refused_again;
 	/*
 	 * Carry job->query to job->server, which is at job->to.  Returns 0 or a negative errno (nothing will be reported then);
@@ -75,6 +76,7 @@ struct upstream_job {
 	struct h2_request *request;	/* HTTPS's */
 	struct upstream_job *next;
 	struct upstream_job **link;
+	uint8_t refusals;		/* by connections that had answered others */
 	bool fresh;			/* must not take a connection that is there */
 	bool reused;			/* sent on a connection that was there before */
 	bool retried;			/* on a fresh connection, after another one lost it */
@@ -174,6 +176,12 @@ void upstream_handle_closed(struct upstream *u);
  * too: some servers answer so.
  */
 bool upstream_job_matches(const struct upstream_job *job, const uint8_t *msg, size_t size);
+
+/**
+ * Why a response without an error, and not cut, is of no use to the asker: in
+ * upstream/usable.c.  NULL: it is.  Static storage.
+ */
+const char *upstream_unusable(const uint8_t *msg, size_t size);
 
 /* The end of an attempt: a response that matches (borrowed), or an error.  The transport has let go of the job. */
 void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t size);

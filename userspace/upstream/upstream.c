@@ -533,6 +533,20 @@ static void on_failure(struct upstream_job *job, unsigned rcode, const struct up
 	job_over(job, -EBADMSG);
 }
 
+/* What says "no error" and is no answer: the next server is asked, and this is given to nobody. */
+static void on_unusable(struct upstream_job *job, const char *why)
+{
+	struct upstream *u = job->up;
+
+	count_one(u->count, COUNT_upstream_failures);
+	told(job, UPSTREAM_SERVFAIL, job->edns, why);
+	if (job->ask)
+		mark_responded(job->ask, job->server);
+	else if (!job->probe)
+		count_one(u->count, COUNT_upstream_late);
+	job_over(job, -EBADMSG);
+}
+
 /* Errors may come without a question. */
 static bool has_other_letters(const struct upstream_job *job, const uint8_t *msg, size_t size)
 {
@@ -561,6 +575,7 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	unsigned flags = (unsigned)msg[2] << 8 | msg[3];
 	struct upstream_ask *ask = job->ask;
 	struct upstream *u = job->up;
+	const char *why;
 
 	job->via = NULL;
 	if ((ask || job->probe) && has_other_letters(job, msg, size)) {
@@ -569,6 +584,11 @@ void upstream_job_response(struct upstream_job *job, const uint8_t *msg, size_t 
 	}
 	if (is_failure(DNS_RCODE(flags))) {
 		on_failure(job, DNS_RCODE(flags), via, msg, size);
+		return;
+	}
+	why = flags & DNS_TC || job->probe ? NULL : upstream_unusable(msg, size);
+	if (why) {
+		on_unusable(job, why);
 		return;
 	}
 	if (job->without_edns && upstream_pool_set_plain(u->pool, job->server, uv_now(u->loop)) && job->guessed)

@@ -7,7 +7,7 @@
  * is tried on the servers of its route until one gives a usable answer or the
  * time is over: UDP first, from a fresh random port with a random ID, EDNS 1232;
  * TC asks the same server again over TCP (connections are kept and pipelined);
- * SERVFAIL, REFUSED, a timeout or a broken answer moves on to the next.  A
+ * SERVFAIL, REFUSED, a timeout, a broken answer or a referral moves on to the next.  A
  * response counts only when it comes from the asked address with the asked ID,
  * name, type and class; others are dropped and counted.  Over UDP letters go out
  * in random case; a response that does not repeat them is dropped and the

@@ -246,36 +246,56 @@ static void sources_are_bounded_with_all_their_sets(void **state)
 	config_free(c);
 }
 
-static void groups_are_bounded(void **state)
+static const struct bounded {
+	const char *name, *kind, *form, *json;
+	unsigned max;
+} bounded[] = {
+	{ "groups are bounded, and the group default is one", "group", "g%u", "{}", CONFIG_GROUPS_MAX - 1 },
+	{ "rules are bounded", "rule", "||n%u.example^", "\"||n%u.example^\"", CONFIG_RULES_MAX },
+	{ "local names are bounded", "rewrite", "n%u.example", "{\"answers\": [\"192.0.2.1\"]}", CONFIG_REWRITES_MAX },
+	{ "clients are bounded", "client", "c%u", "{\"addresses\": [\"fd00::%x\"]}", CONFIG_CLIENTS_MAX },
+};
+
+/* The one that is too many is named. */
+static void is_bounded(void **state)
 {
+	const struct bounded *t = *state;
 	struct config_errors errs = { 0 };
 	struct config *c = load("");
-	char name[16];
-	int i;
+	char name[32], json[64], why[80];
+	unsigned i;
 
-	for (i = 1; i <= CONFIG_GROUPS_MAX; i++) {
-		sprintf(name, "g%d", i);
-		add(c, "group", name, "{}");
-		errs.count = 0;
-		assert_int_equal(config_check_whole(c, &errs), i < CONFIG_GROUPS_MAX ? 0 : -EINVAL);
+	for (i = 0; i <= t->max; i++) {
+		snprintf(name, sizeof(name), t->form, i);
+		snprintf(json, sizeof(json), t->json, i);
+		if (i < t->max)
+			add(c, t->kind, name, json);
 	}
-	assert_string_equal(errs.at[0].key, "groups");
+	assert_int_equal(config_check_whole(c, &errs), 0);
+	assert_int_equal(config_overlay(c, t->kind, name, json, &errs), -EINVAL);
+	snprintf(json, sizeof(json), "%s %s", t->kind, name);
+	assert_string_equal(errs.at[0].key, json);
+	snprintf(why, sizeof(why), "expected at most %u %ss, those of the file too",
+		 t->max + !strcmp(t->kind, "group"), t->kind);
+	assert_string_equal(errs.at[0].why, why);
+	assert_int_equal(config_check_whole(c, &errs), 0);
 	config_free(c);
 }
 
 int main(void)
 {
-	static struct CMUnitTest tests[COUNT_OF(bad) + COUNT_OF(wholes) + 7] = {
+	static struct CMUnitTest tests[COUNT_OF(bad) + COUNT_OF(wholes) + COUNT_OF(bounded) + 6] = {
 		cmocka_unit_test(objects_of_both_origins_know_each_other),
 		cmocka_unit_test(a_group_gets_rules_beside_its_own),
 		cmocka_unit_test(the_same_name_twice_is_refused),
 		cmocka_unit_test(the_group_default_that_nobody_wrote_can_be_made),
 		cmocka_unit_test(the_group_default_of_the_file_is_the_file_s),
 		cmocka_unit_test(sources_are_bounded_with_all_their_sets),
-		cmocka_unit_test(groups_are_bounded),
 	};
-	size_t n = 7, i;
+	size_t n = 6, i;
 
+	for (i = 0; i < COUNT_OF(bounded); i++)
+		tests[n++] = (struct CMUnitTest){ bounded[i].name, is_bounded, NULL, NULL, (void *)&bounded[i] };
 	for (i = 0; i < COUNT_OF(bad); i++)
 		tests[n++] = (struct CMUnitTest){ bad[i].name, is_refused, NULL, NULL, (void *)&bad[i] };
 	for (i = 0; i < COUNT_OF(wholes); i++)

@@ -10,7 +10,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "unit/control/house.h"
 
@@ -35,6 +38,72 @@ static void a_refused_filter_is_not_what_the_next_start_takes(void **state)
 	assert_int_equal(ask(next, A_EXAMPLE), MR_BLOCK);
 	assert_int_equal(ask(next, B_EXAMPLE), MR_NONE);
 	snapshot_unref(second);
+	close_house(&h);
+}
+
+#define PATH_SIZE (CONFIG_PATH_MAX + 32)
+
+static void name_in_state(const struct house *h, const char *name, char path[PATH_SIZE])
+{
+	snprintf(path, PATH_SIZE, "%s/%s", h->c.state, name);
+}
+
+static bool is_there(const struct house *h, const char *name)
+{
+	char path[PATH_SIZE];
+
+	name_in_state(h, name, path);
+	return !access(path, F_OK);
+}
+
+/* Nothing can be written under the name while there is a folder of it. */
+static void block(const struct house *h, const char *name, bool on)
+{
+	char path[PATH_SIZE];
+
+	name_in_state(h, name, path);
+	assert_int_equal(on ? mkdir(path, 0700) : rmdir(path), 0);
+}
+
+static void what_was_compiled_and_is_not_put_in_force_leaves_no_files(void **state)
+{
+	struct filter_job job = { 0 };
+	struct err_at e = { 0 };
+	struct snapshot *s;
+	struct house h;
+
+	open_house(&h);
+	s = say(&h, RULE("a.example"));
+	assert_int_equal(filter_prepare(&h.c, s->config, FEED_AS_BEFORE, &job, &e), 0);
+	assert_true(is_there(&h, "filter.next") && is_there(&h, "rules.next"));
+	filter_job_done(&h.c, &job);
+	assert_false(is_there(&h, "filter.next") || is_there(&h, "rules.next"));
+	block(&h, "filter.next.new", true);
+	assert_int_equal(filter_prepare(&h.c, s->config, FEED_AS_BEFORE, &job, &e), -EISDIR);
+	assert_false(is_there(&h, "rules.next"));
+	block(&h, "filter.next.new", false);
+	snapshot_unref(s);
+	close_house(&h);
+}
+
+static void the_sources_of_the_filter_on_disk_are_there_whole_or_not(void **state)
+{
+	struct err_at e = { 0 };
+	struct snapshot *s;
+	struct house h;
+
+	open_house(&h);
+	assert_int_equal(filter_compile(&h.c, say(&h, RULE("a.example")), FEED_AS_BEFORE, &e), 0);
+	assert_true(is_there(&h, "filter.sources"));
+	block(&h, "filter.sources.new", true);
+	assert_int_equal(filter_compile(&h.c, say(&h, RULE("b.example")), FEED_AS_BEFORE, &e), 0);
+	assert_false(is_there(&h, "filter.sources"));
+	s = say(&h, RULE("b.example"));
+	assert_false(filter_load(&h.c, s));
+	block(&h, "filter.sources.new", false);
+	assert_int_equal(filter_compile(&h.c, s, FEED_AS_BEFORE, &e), 0);
+	assert_true(filter_load(&h.c, say(&h, RULE("b.example"))));
+	assert_int_equal(ask(h.c.snapshot, B_EXAMPLE), MR_BLOCK);
 	close_house(&h);
 }
 
@@ -127,6 +196,8 @@ static const struct pair {
 	  RULE("a.example") GROUP("c.example" AND "b.example") },
 	{ "a name that a $badfilter of a group is about is compiled", RULE("a.example") GROUP("||b.example^$badfilter"),
 	  RULE("a.example" AND "||b.example^") GROUP("||b.example^$badfilter") },
+	{ "a name that a $BadFilter of a group is about is compiled", RULE("a.example") GROUP("||b.example^$BadFilter"),
+	  RULE("a.example" AND "||b.example^") GROUP("||b.example^$BadFilter") },
 };
 
 static void test_compiled(void **state)
@@ -191,7 +262,7 @@ static void so_many_changes_in_place_are_followed_by_a_compilation(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(compiled) + 8];
+	struct CMUnitTest tests[COUNT(compiled) + 10];
 	size_t n = 0, i;
 
 	for (i = 0; i < COUNT(compiled); i++)
@@ -201,5 +272,7 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_rule_with_which_something_comes_back_is_compiled);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(so_many_changes_in_place_are_followed_by_a_compilation);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_refused_filter_is_not_what_the_next_start_takes);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(what_was_compiled_and_is_not_put_in_force_leaves_no_files);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_sources_of_the_filter_on_disk_are_there_whole_or_not);
 	return _cmocka_run_group_tests("control filter", tests, n, NULL, NULL);
 }
