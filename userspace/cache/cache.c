@@ -489,8 +489,11 @@ bool cache_load(struct cache *c, struct dns_answer *a, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (!is_taken(s, &p, a)) {
 		room = s->stats.entries < s->size && s->stats.bytes + dns_answer_size(a) <= s->bytes_max;
-		if (room)
+		if (room) {
 			shard_add(s, &p, dns_answer_ref(a));
+			/* the youngest come first, and would be the first to go for those that are asked for now */
+			a->wanted = atomic_load_explicit(&a->asked, memory_order_relaxed) > 1;
+		}
 	}
 	pthread_mutex_unlock(&s->lock);
 	return room;
