@@ -34,7 +34,7 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 include tools/deps.mk
 
 PC       = $(shell pkg-config --$(1) $(PKGS) 2>/dev/null)
-PKGS    := libbpf libxdp libuv ldns yaml-0.1 jansson libmicrohttpd libcrypto libssl libnghttp2 libcap libsystemd libcurl libidn2 zlib sqlite3 libpcre2-8
+PKGS    := libbpf libxdp libuv ldns yaml-0.1 jansson libmicrohttpd libcrypto libssl libnghttp2 libcap libsystemd libcurl libidn2 zlib sqlite3 libpcre2-8 lmdb
 OPT     ?= -O2
 ARCH    := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
 TRIPLE  := $(shell $(CC) -print-multiarch 2>/dev/null)

@@ -140,6 +140,25 @@ static void add_objects(struct table *t, const json_t *o)
 	table_row(t, "objects", line);
 }
 
+static void add_durable(struct table *t, const json_t *o)
+{
+	const char *why = ctl_text(o, "durable.why"), *note = ctl_text(o, "durable.note");
+	char line[1300], size[32];
+	int n;
+
+	if (json_is_null(ctl_get(o, "durable")))
+		return;
+	snprintf(size, sizeof(size), "%s", show_bytes(ctl_number(o, "durable.bytes")));
+	n = snprintf(line, sizeof(line), "%s of %s, %s read at the start%s", size, show_bytes(ctl_number(o, "durable.bytes_max")),
+		     show_count(ctl_number(o, "durable.loaded"), "answer", "answers"),
+		     ctl_bool(o, "durable.loading") ? " so far" : "");
+	if (*why)
+		n = snprintf(line, sizeof(line), "off, answers are kept in memory alone: %s", why);
+	if (*note && n < (int)sizeof(line))
+		snprintf(line + n, sizeof(line) - (size_t)n, "; %s", note);
+	table_row(t, "durable", line);
+}
+
 static void add_fastpath(struct table *t, const json_t *o)
 {
 	char line[400];
@@ -182,6 +201,7 @@ static int show_status(const json_t *o, const json_t *lists, const json_t *stats
 			 show_number(ctl_number(o, "filter.untold")));
 	table_row(t, "filter", line);
 	add_objects(t, o);
+	add_durable(t, o);
 	add_counts(t, stats);
 	add_reloads(t, o);
 	table_print(t, 2);

@@ -155,14 +155,24 @@ static json_t *filter(const struct control_status *s)
 			 (int)s->rules_left_out);
 }
 
+/* Null when answers are kept in memory alone. */
+static json_t *durable(const struct control_durable *d)
+{
+	if (!d->configured)
+		return json_null();
+	return json_pack("{s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "open", d->open, "loading", d->loading, "loaded",
+			 render_u64(d->loaded), "load_ms", render_u64(d->load_ms), "bytes", render_u64(d->bytes), "bytes_max",
+			 render_u64(d->bytes_max), "why", TEXT(d->why), "note", TEXT(d->note));
+}
+
 json_t *render_status(const struct control_status *s)
 {
-	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "version",
+	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "version",
 			 TEXT(s->version), "pid", s->pid, "uptime_s", render_u64(s->uptime_s), "config", TEXT(s->config),
 			 "user", TEXT(s->user), "workers", render_u64(s->workers), "listen",
 			 addresses(s->listen, BOUND(s->listens, s->listen)), "upstreams",
 			 servers(s), "fastpath", fastpath(&s->kern), "filter",
-			 filter(s), "objects", objects(s), "left_out", left_out(s), "reloads", "done",
+			 filter(s), "objects", objects(s), "left_out", left_out(s), "durable", durable(&s->durable), "reloads", "done",
 			 render_u64(s->reloads), "failed",
 			 render_u64(s->reloads_failed), "last_error", TEXT(s->reload_error), "waiting", waiting(s));
 }

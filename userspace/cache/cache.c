@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/random.h"
 #include "base/slab.h"
+#include "cache/backend.h"
 #include "cache/shard.h"
 
 #define SHARDS_MAX  64
@@ -26,6 +27,7 @@ struct cache {
 	size_t entries;
 	_Atomic uint64_t stale_ns;
 	_Atomic uint64_t misses;	/* of a cache that keeps nothing */
+	struct cache_backend backend;	/* put is NULL: there is none */
 };
 
 static struct shard *shard_of(const struct cache *c, uint64_t hash)
@@ -425,24 +427,96 @@ static void supersede(struct shard *s, const struct place *p, const struct dns_a
 		drop(s, &cut);
 }
 
+static struct place place_of_answer(const struct shard *s, const struct dns_answer *a, uint64_t hash)
+{
+	return index_place(&s->index, hash, a->key.name, a->key.name_len, type_of(a), a->key.bits);
+}
+
 void cache_put(struct cache *c, struct dns_answer *a, uint64_t now_ns)
 {
 	uint64_t hash = hash_octets(&c->key, a->key.name, a->key.name_len);
 	struct dns_answer *gone = NULL;
 	struct shard *s;
 	struct place p;
+	bool kept;
 
 	if (!c->shards)
 		return;
 	s = shard_of(c, hash);
-	p = index_place(&s->index, hash, a->key.name, a->key.name_len, type_of(a), a->key.bits);
+	p = place_of_answer(s, a, hash);
+	kept = dns_answer_fresh(a, now_ns);
 	pthread_mutex_lock(&s->lock);
-	if (dns_answer_fresh(a, now_ns))
+	if (kept)
 		gone = keep(c, s, &p, dns_answer_ref(a), now_ns);
 	else if (!a->ttl)
 		supersede(s, &p, a, now_ns);
 	pthread_mutex_unlock(&s->lock);
+	kept = kept && gone != a;
 	dns_answer_unref(gone);
+	if (kept && c->backend.put)
+		c->backend.put(c->backend.ctx, a);
+}
+
+/* ---- what stands behind ------------------------------------------------- */
+
+void cache_set_backend(struct cache *c, const struct cache_backend *b)
+{
+	c->backend = *b;
+}
+
+/* Is there an answer to the key, or one that says more or otherwise than @a? */
+static bool is_taken(struct shard *s, const struct place *p, const struct dns_answer *a)
+{
+	struct place other = index_other(&s->index, p, a->cut ? a->key.qtype : 0);
+	struct way w;
+
+	return index_find(&s->index, p, &w) || index_find(&s->index, &other, &w);
+}
+
+bool cache_load(struct cache *c, struct dns_answer *a, uint64_t now_ns)
+{
+	uint64_t hash = hash_octets(&c->key, a->key.name, a->key.name_len);
+	bool room = true;
+	struct shard *s;
+	struct place p;
+
+	if (!c->shards)
+		return false;
+	if (!answer_is_kept(a, stale_of(c), now_ns))
+		return true;
+	s = shard_of(c, hash);
+	p = place_of_answer(s, a, hash);
+	pthread_mutex_lock(&s->lock);
+	if (!is_taken(s, &p, a)) {
+		room = s->stats.entries < s->size && s->stats.bytes + dns_answer_size(a) <= s->bytes_max;
+		if (room) {
+			shard_add(s, &p, dns_answer_ref(a));
+			/* the youngest come first, and would be the first to go for those that are asked for now */
+			a->wanted = atomic_load_explicit(&a->asked, memory_order_relaxed) > 1;
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return room;
+}
+
+struct dns_answer *cache_peek(struct cache *c, const struct dns_key *key, uint64_t now_ns)
+{
+	struct dns_answer *a = NULL, *dead = NULL;
+	uint64_t hash = cache_hash(c, key);
+	struct shard *s;
+	struct place p;
+	struct way w;
+
+	if (!c->shards)
+		return NULL;
+	s = shard_of(c, hash);
+	p = place_of_key(s, key, hash);
+	pthread_mutex_lock(&s->lock);
+	if (find_live(c, s, &p, now_ns, &w, &dead))
+		a = dns_answer_ref(answer_at(w));
+	pthread_mutex_unlock(&s->lock);
+	dns_answer_unref(dead);
+	return a;
 }
 
 /* ---- flushing and reading ----------------------------------------------- */
@@ -486,8 +560,7 @@ static size_t shard_flush(struct cache *c, struct shard *s, const struct match *
 
 			if (!matches(m, a))
 				continue;
-			p = index_place(&s->index, hash_octets(&c->key, a->key.name, a->key.name_len), a->key.name,
-					a->key.name_len, type_of(a), a->key.bits);
+			p = place_of_answer(s, a, hash_octets(&c->key, a->key.name, a->key.name_len));
 			dns_answer_unref(shard_take(s, &p, (struct way){ b, first_way(ways) }));
 			n++;
 		}

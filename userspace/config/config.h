@@ -33,6 +33,11 @@ enum config_mode { CONFIG_MODE_AUTO, CONFIG_MODE_NATIVE, CONFIG_MODE_GENERIC, CO
 
 enum config_attach { CONFIG_ATTACH_LINK };
 
+enum config_backend { CONFIG_BACKEND_MEMORY, CONFIG_BACKEND_LMDB };
+
+/* As enum lmdb_sync. */
+enum config_lmdb_sync { CONFIG_SYNC_FULL, CONFIG_SYNC_NO_META, CONFIG_SYNC_PERIODIC, CONFIG_SYNC_NONE };
+
 /* As enum mr_access. */
 enum config_access { CONFIG_ACCESS_ALLOW, CONFIG_ACCESS_REFUSE };
 

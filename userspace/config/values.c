@@ -182,6 +182,20 @@ int config_read_access(struct reader *r, const yaml_node_t *node, const struct c
 	return read_enum(r, node, row, words, COUNT_OF(words), to);
 }
 
+int config_read_backend(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "memory", "lmdb" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
+int config_read_lmdb_sync(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	static const char *const words[] = { "full", "no_meta", "periodic", "none" };
+
+	return read_enum(r, node, row, words, COUNT_OF(words), to);
+}
+
 static int read_ip(struct reader *r, const yaml_node_t *node, const struct config_row *row, bool v4, struct addr *to)
 {
 	const char *text = reader_text(r, node, row->o.path, row->o.expected);
@@ -254,6 +268,20 @@ static int read_path(struct reader *r, const yaml_node_t *node, const struct con
 int config_read_path(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
 {
 	return read_path(r, node, row, CONFIG_PATH_MAX - 1, to);
+}
+
+/* What is relative is so to the folder of state, which whoever uses it puts before it. */
+int config_read_state_path(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)
+{
+	const char *text = reader_text(r, node, row->o.path, row->o.expected);
+
+	if (!text)
+		return -EINVAL;
+	if (strlen(text) >= CONFIG_PATH_MAX)
+		return reader_error(r, node, row->o.path, "expected %s, but this is longer than %u bytes", row->o.expected,
+				    CONFIG_PATH_MAX - 1);
+	strcpy(to, text);
+	return 0;
 }
 
 int config_read_socket(struct reader *r, const yaml_node_t *node, const struct config_row *row, void *to)

@@ -71,6 +71,7 @@ static void on_second(uv_timer_t *t)
 	kern_links_check(c->kern);
 	check_pins(c);
 	patterns_tick(c, now);
+	durable_tick(c);
 	if (now < c->suspended_ns + SUSPENDED_NS)
 		return;
 	log_info("the machine slept for %.0f s: all cached answers are forgotten", (double)(now - c->suspended_ns) / 1e9);
@@ -211,7 +212,10 @@ static int make_shared(struct control *c, const struct config *config)
 {
 	c->cache = cache_new(config->cache_entries, config->cache_max_bytes);
 	c->flights = flights_new(FLIGHTS_MAX);
-	return c->cache && c->flights ? policy_count_open() : -ENOMEM;
+	if (!c->cache || !c->flights)
+		return -ENOMEM;
+	durable_open(c, config);
+	return policy_count_open();
 }
 
 /*
@@ -299,6 +303,7 @@ static int start_privileged(struct control *c, struct config *config, struct sna
 		err = wire_open(c, config, reterr);
 	if (!err)
 		err = kern_own(c->kern, c->uid, c->gid, reterr);
+	durable_own(c, (*ret)->config);
 	if (!err)
 		err = drop_privileges(c, reterr);
 	return err;
@@ -313,6 +318,7 @@ static void free_all(struct control *c, bool detach)
 	upstream_pool_unref(c->pool);
 	edges_stop(&c->edges);
 	kern_close(c->kern, detach);
+	durable_close(c);
 	cache_free(c->cache);
 	flights_free(c->flights);
 	snapshot_unref(c->snapshot);
@@ -366,6 +372,7 @@ int control_start(uv_loop_t *loop, const char *path, struct config *config, stru
 		goto out;
 	effective_settle(c);
 	s = NULL;
+	durable_settle(c);
 	kern_enable(c->kern, true);
 	err = wire_start(c, reterr);
 	if (!err)

@@ -94,6 +94,18 @@ struct control_left_out {
 	enum config_origin origin;
 };
 
+/* The cache on disk. */
+struct control_durable {
+	bool configured;
+	bool open;			/* it takes answers */
+	bool loading;			/* what was on disk is still read */
+	uint64_t loaded;		/* answers that were read at the start */
+	uint64_t load_ms;
+	uint64_t bytes, bytes_max;	/* in use in the file */
+	char why[512];			/* it takes none; "" otherwise */
+	char note[512];			/* what became of an older file; "" otherwise */
+};
+
 #define CONTROL_LEFT_OUT_MAX 16
 #define CONTROL_WAITING_MAX 32
 
@@ -122,6 +134,7 @@ struct control_status {
 	struct control_left_out left_out[CONTROL_LEFT_OUT_MAX];	/* the first of both */
 	unsigned left_out_shown;	/* how many those are */
 	unsigned pauses;
+	struct control_durable durable;
 	uint64_t reloads;
 	uint64_t reloads_failed;
 	char reload_error[512];		/* of the last failed one since the last good one; "" otherwise */

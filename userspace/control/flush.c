@@ -4,7 +4,8 @@
  *
  * The cache first, since an answer that stood there still could go into the
  * kernel's table behind its flush; then those that a worker had taken out of
- * the cache and not published yet; the kernel's table last.
+ * the cache and not published yet; the disk, and what was read back from there
+ * meanwhile; the kernel's table last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,21 +31,39 @@ struct flush {
 	struct control_flushed *ret;
 };
 
+/* Of the answers that workers hold too. */
+static size_t flush_memory(struct control *c, const struct flush *f)
+{
+	size_t n = (f->below ? cache_flush_below : cache_flush_name)(c->cache, f->lower, f->len);
+
+	wire_settle(c);
+	return n;
+}
+
 static void flush_name(struct control *c, const struct flush *f)
 {
-	f->ret->cache = (f->below ? cache_flush_below : cache_flush_name)(c->cache, f->lower, f->len);
-	wire_settle(c);
+	f->ret->cache = flush_memory(c, f);
+	if (c->durable) {
+		durable_flush(c, f->lower, f->len, f->below);
+		flush_memory(c, f);
+	}
 	f->ret->kernel = (f->below ? kern_flush_below : kern_flush_name)(c->kern, f->lower, f->len);
 }
 
 static int do_flush(struct control *c, void *arg)
 {
 	const struct flush *f = arg;
+	struct control_flushed ignored;
 
-	if (f->lower)
+	if (f->lower) {
 		flush_name(c, f);
-	else
-		flush_all(c, f->ret);
+		return 0;
+	}
+	flush_all(c, f->ret);
+	if (c->durable) {
+		durable_flush(c, NULL, 0, false);
+		flush_all(c, &ignored);
+	}
 	return 0;
 }
 

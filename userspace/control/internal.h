@@ -19,6 +19,7 @@
 #include "resolve/resolver.h"
 #include "resolve/snapshot.h"
 #include "server/server.h"
+#include "store/lmdb.h"
 #include "store/state.h"
 #include "upstream/pool.h"
 
@@ -102,6 +103,9 @@ struct control {
 	struct edges edges;
 	struct kern *kern;
 	struct cache *cache;
+	struct lmdb *durable;		/* behind the cache; NULL: nothing is */
+	struct lmdb_status durable_said;	/* as last told in the log */
+	int64_t wall_ahead_ns;		/* the wall clock's distance when last looked at */
 	struct flights *flights;
 	struct wire *wire;		/* one for each worker */
 	unsigned workers;
@@ -531,6 +535,27 @@ void down_tick(struct control *c, uint64_t now_ns);
 
 /* Forget all answers, in the daemon and in the kernel. */
 void flush_all(struct control *c, struct control_flushed *ret);
+
+/* ---- durable.c: the cache on disk ---- */
+
+/* As root: files of an earlier run are given to the user. */
+void durable_own(struct control *c, const struct config *config);
+
+/* Start it behind c->cache, if it is configured; what is wrong is logged. */
+void durable_open(struct control *c, const struct config *config);
+
+/* Wait, but not for long, until what was on disk is in memory. */
+void durable_settle(struct control *c);
+
+/* Each second: say what has changed. */
+void durable_tick(struct control *c);
+
+void durable_show(struct control *c, struct control_durable *ret);
+
+/* As lmdb_flush(), behind wire_settle(). */
+void durable_flush(struct control *c, const uint8_t *lower, uint16_t len, bool below);
+
+void durable_close(struct control *c);
 
 /* ---- call.c: from any thread to the control thread ---- */
 

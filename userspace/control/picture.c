@@ -100,6 +100,7 @@ static int make_status(struct control *c, void *arg)
 	s->filter_special = c->snapshot->judge.rules ? rules_count(c->snapshot->judge.rules) : 0;
 	s->lists = f->filter_lists.count;
 	objects_status(c, s);
+	durable_show(c, &s->durable);
 	s->reloads = c->reloads;
 	s->reloads_failed = c->reloads_failed;
 	memcpy(s->reload_error, c->reload_error, sizeof(s->reload_error));

@@ -39,6 +39,8 @@ int control_status(struct control *c, struct control_status *s)
 	s->listens = 2;
 	addr_parse("127.0.0.1:53", 0, &s->listen[0]);
 	addr_parse("[::1]:53", 0, &s->listen[1]);
+	s->durable = (struct control_durable){ .configured = true, .open = true, .loaded = 12, .load_ms = 3, .bytes = 8192,
+					       .bytes_max = 1 << 20, .note = "it was damaged" };
 	s->servers = 1;
 	snprintf(s->server[0], sizeof(s->server[0]), "192.0.2.1:53");
 	s->kern.on = true;

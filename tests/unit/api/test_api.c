@@ -61,6 +61,9 @@ static const struct ask_case {
 	{ "status has what nobody can tell about",   "GET", V "/status", 200, "filter.untold", "7" },
 	{ "status has what was made",                "GET", V "/status", 200, "objects",
 	  "{\"in_force\":3,\"left_out\":1,\"why\":\"group mine: managed by file\",\"trouble\":\"\",\"pauses\":1}" },
+	{ "status has the durable cache",            "GET", V "/status", 200, "durable",
+	  "{\"open\":true,\"loading\":false,\"loaded\":12,\"load_ms\":3,\"bytes\":8192,\"bytes_max\":1048576,"
+	  "\"why\":\"\",\"note\":\"it was damaged\"}" },
 	{ "lists say where they come from",          "GET", V "/lists", 200, "lists.0.fetch",
 	  "{\"url\":\"https://l.example/a\",\"now\":false,\"bytes\":77,\"last_try\":null,\"last_good\":null,\"next_try\":1700000000}" },
 	{ "lists have their format",                 "GET", V "/lists", 200, "lists.0.format", "auto" },
