@@ -138,8 +138,12 @@ $(FUZZ): $(B)/%: %.c Makefile | $(GEN)
 
 # ---- other targets -------------------------------------------------------
 
-.PHONY: deps check check-kernel demo bench bench-quick layers compile_commands.json install uninstall clean help opts
+.PHONY: deps deps-build check check-kernel demo bench bench-quick layers compile_commands.json install uninstall clean help opts
 deps:
+	@sh tools/deps.sh $(DEPS) $(DEPS_PEERS)
+
+# Without the servers that the tests ask.
+deps-build:
 	@sh tools/deps.sh $(DEPS)
 
 check: deps
@@ -153,11 +157,11 @@ check-kernel:
 	@$(MAKE) --no-print-directory all tests
 	@bash vagrant/check $(KERNELS)
 
-demo: deps
+demo: deps-build
 	@$(MAKE) --no-print-directory all
 	@bash tools/demo
 
-bench-quick: deps
+bench-quick: deps-build
 	@$(MAKE) --no-print-directory all $(BENCH)
 	@B=$(B) bash bench/quick
 
